@@ -1,1 +1,1 @@
-"""How requests are written and responses are read, one file a wire. Pure."""
+"""How requests are written and responses are read, one module per wire. Pure."""

@@ -1,4 +1,4 @@
-"""The Agent API: `POST /v1/agent`. Pure. Its body is strict: a field that it does not know is refused.
+"""The Agent API: `POST /v1/agent`. Pure. The service refuses a body with unknown fields.
 
 https://docs.perplexity.ai/docs/agent-api/streaming
 
@@ -41,7 +41,7 @@ Items = Sequence[Mapping[str, JSON]]
 def parse_answer(body: Mapping[str, JSON]) -> Answer:
     """Return the answer of a finished run.
 
-    Raises RunFailed if the status says so, MalformedResponse for one that is not final or has no text.
+    Raises RunFailed if the status says so, MalformedResponse for a response that is not final or has no text.
     """
     output = as_objects(body.get("output"))
     sources = merge(search_results(output))
@@ -49,7 +49,7 @@ def parse_answer(body: Mapping[str, JSON]) -> Answer:
 
 
 def build_answer(body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], queries: Sequence[str]) -> Answer:
-    """Return the answer out of its parts and what else the response says. Raises as `read` does."""
+    """Return the answer, made of its parts and the rest of the response. Raises as `read` does."""
     incomplete, usage = _incomplete(body), _usage(as_object(body.get("usage")))
     if not text.strip():
         if incomplete:
@@ -75,13 +75,13 @@ def output_text(output: Items) -> str:
 
 
 def message_parts(message: Mapping[str, JSON]) -> list[str]:
-    """Return the text of each part of one message, empty for a part that is no text."""
+    """Return the text of each part of one message; empty for a part without text."""
     parts = as_objects(message.get("content"))
     return [as_text(part.get("text")) if part.get("type") == "output_text" else "" for part in parts]
 
 
 def search_results(output: Items) -> Items:
-    """Return the pages of every `search_results` item, then those that were fetched."""
+    """Return the pages of every `search_results` item, then the fetched pages."""
     found = [
         page for item in output if item.get("type") == "search_results" for page in as_objects(item.get("results"))
     ]
@@ -108,7 +108,7 @@ def error_from_run(error: JSON, *, status: str = "", usage: JSON = None) -> Perp
 
 
 def _incomplete(body: Mapping[str, JSON]) -> str | None:
-    """Return why the run stopped early, None when it finished; raise if it did neither."""
+    """Return why the run stopped early, None if it finished. Raises RunFailed or MalformedResponse otherwise."""
     if body.get("status") == "completed":
         return None
     status = sanitize_message(body.get("status")).lower()
@@ -133,7 +133,7 @@ def _usage(usage: Mapping[str, JSON]) -> Usage:
 
 
 _DELTA = "response.output_text.delta"
-"""Nearly all events are of this type, so they are read by the shortest way."""
+"""The type of nearly all events, which are read by the shortest way."""
 
 _TERMINAL = ("completed", "incomplete", "failed", "cancelled", "canceled")
 _SEARCHED = frozenset({"search_results", "fetch_url_results"})
@@ -141,7 +141,7 @@ _SEARCHED = frozenset({"search_results", "fetch_url_results"})
 
 @dataclass
 class AgentStream:
-    """Reads one stream. The text comes as deltas and again in the done events: what was sent is not sent again."""
+    """Reads one stream. The text comes as deltas and again in the done events; no text is sent on twice."""
 
     run_id: str | None = None
     ended: bool = False
@@ -172,7 +172,7 @@ class AgentStream:
         return [*self._started(event), *self._events(kind.removeprefix("response."), event)]
 
     def finish(self) -> list[Event]:
-        """Return nothing: a stream without its terminal event is a part of an answer."""
+        """Return nothing: without its terminal event, a stream is only a part of an answer."""
         return []
 
     def _events(self, kind: str, event: Mapping[str, JSON]) -> list[Event]:
@@ -215,7 +215,7 @@ class AgentStream:
         return [SearchQueries(queries=tuple(new))] if new else []
 
     def _new_sources(self, results: Items) -> list[Event]:
-        # The service lists pages when they are found, and as they were again when the search is over.
+        # The service lists pages when they are found, and again when the search is over.
         new = [page for page in results if self._latest.get(as_text(page.get("url"))) != page]
         self._latest.update((as_text(page.get("url")), page) for page in new)
         self._results += new
@@ -239,7 +239,7 @@ class AgentStream:
         return [TextDelta(text=piece)]
 
     def _rest(self, part: tuple[str, int], full: str) -> list[Event]:
-        """Tell what the deltas left out; a text that contradicts them, or is there already, is not taken."""
+        """Return an event with the text that the deltas left out; none if `full` contradicts or repeats them."""
         pieces = self._parts.get(part, [])
         if not pieces and self._ends_with(full):
             return []
@@ -254,7 +254,7 @@ class AgentStream:
         return [TextDelta(text=piece)]
 
     def _ends_with(self, full: str) -> bool:
-        """Return whether the text sent so far ends with this one; only as many characters of it are read."""
+        """Return whether the text sent so far ends with `full`; only as many characters are read."""
         end: list[str] = []
         missing = len(full)
         for piece in reversed(self._pieces):
@@ -265,7 +265,7 @@ class AgentStream:
         return "".join(reversed(end)).endswith(full)
 
     def _part(self, event: Mapping[str, JSON]) -> tuple[str, int]:
-        """Return what distinguishes a part of a message from others; some events name the message by one key only."""
+        """Return the key of a part of a message; some events name the message by only one of its two keys."""
         named = event.get("output_index"), event.get("item_id"), event.get("content_index")
         if named != self._last_named:
             output, item, index = named
@@ -277,7 +277,7 @@ class AgentStream:
         return self._last_part
 
     def _end(self, response: Mapping[str, JSON], kind: str) -> list[Event]:
-        """Return the last events. The service's last word is right if it contradicts what it said before."""
+        """Return the last events. If the service contradicts itself, its last word counts."""
         self.ended = True
         output = as_objects(response.get("output"))
         full = output_text(output)
@@ -300,7 +300,7 @@ class AgentStream:
 
 
 def _response(event: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """Return the response of a terminal event. A failure may have none, but an `error` of its own.
+    """Return the response of a terminal event. A failure may have none, but an `error` of its own instead.
 
     https://github.com/perplexityai/perplexity-py (the type of `response.failed`)
     """
@@ -313,7 +313,7 @@ INSTRUCTIONS = (
     "Answer from the web search results. Cite each claim right behind it with the id of its search result in square "
     "brackets, such as [1] or [2][3]. Use no other form of citation and do not list the sources at the end."
 )
-"""For a pinned model, which otherwise cites nothing. An effort's own instructions are better and would be replaced."""
+"""Instructions for a pinned model, which otherwise cites nothing. They would replace an effort's own, better ones."""
 
 _SEARCH: dict[str, JSON] = {"type": "web_search"}
 _MOST_STEPS = 5
@@ -330,7 +330,7 @@ class Agent:
     takes_tools = True
 
     def check(self, question: Question) -> None:
-        """Raise InvalidRequest for a mode, since the Agent API has no such filter, and for a tool no one would run."""
+        """Raise InvalidRequest for a mode, which the Agent API does not have, and for tools that nobody would run."""
         if question.filters.mode not in {None, "web"}:
             allowed = "answers are drawn from the whole web only; academic and sec are for a search"
             raise InvalidRequest.for_field("mode", question.filters.mode, allowed)
@@ -344,7 +344,7 @@ class Agent:
         return target.slow
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
-        """Return the request's body: who answers and the input, and beyond that only what was asked for."""
+        """Return the request's body: the model or effort, the input, and only those options that were asked for."""
         wanted: dict[str, JSON] = {
             "background": target.background,
             "stream": stream,
@@ -371,7 +371,7 @@ class Agent:
         return (note.format(languages[0]),) if languages else ()
 
     def progress(self, body: Mapping[str, JSON]) -> list[Event]:
-        """Return the searches that a run has made so far, and the pages that it found."""
+        """Return the searches of a run so far, and the pages found."""
         output = as_objects(body.get("output"))
         queries, sources = tuple(dict.fromkeys(search_queries(output))), merge(search_results(output))
         events: list[Event] = [SearchQueries(queries=queries)] if queries else []
@@ -387,10 +387,10 @@ class Agent:
 
 
 def _model_fields(target: Target, *, searches: bool) -> dict[str, JSON]:
-    """Return the effort; or the pinned model and what makes it search, cite and come to an end.
+    """Return the effort; or the pinned model and the fields that make it search, cite and come to an end.
 
-    A model that is merely offered the search may answer without it, and one step would be spent on it. One that shall
-    not search may use no tool at all.
+    A model that is merely offered the search may answer without it, and one step would be spent on it. A model that
+    shall not search may use no tool at all.
     """
     choice: dict[str, JSON] = {} if searches else {"tool_choice": "none"}
     if target.model is None:
@@ -412,7 +412,10 @@ def _input(messages: tuple[Message, ...]) -> JSON:
 
 
 def _tools(question: Question, *, forced: bool) -> list[JSON]:
-    """Return the web search with its filters and the further tools; an effort without either brings its own."""
+    """Return the web search with its filters, and the further tools.
+
+    Without filters and tools, an effort brings its own.
+    """
     filters = question.filters
     narrowed = common_filters(filters)
     tool = dict(_SEARCH)

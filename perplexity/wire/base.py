@@ -1,6 +1,6 @@
-"""What an answer wire is: a question to a request's body, a response to an answer, events to events. Pure.
+"""The protocols of a wire: question to request body, response to answer, events to events. Pure.
 
-A new one is a file next to this that offers these names.
+A new wire is a module next to this one that offers these names.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from perplexity.types import JSON, Answer, Event, Question
 
 
 class StreamReader(Protocol):
-    """Reads one stream. `run_id` is known after the first event, `ended` after the terminal one.
+    """Reads one stream. `run_id` is known after the first event; `ended` is True after the terminal one.
 
-    `cost_usd` is what the service said last that it charges, also in a stream that failed or broke off.
+    `cost_usd` is the latest cost that the service reported, also if the stream failed or broke off.
     """
 
     @property
     def run_id(self) -> str | None:
-        """What cancels the run."""
+        """The id with which the run can be cancelled; None if unknown."""
         ...
 
     @property
@@ -30,29 +30,29 @@ class StreamReader(Protocol):
 
     @property
     def cost_usd(self) -> float | None:
-        """Dollars, as far as they are known; None if the service does not say."""
+        """The cost in dollars; None if the service has not reported it."""
         ...
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
-        """Return our events for one of the service's; raise PerplexityError if it reports a failure."""
+        """Return our events for an event of the service. Raises PerplexityError if that reports a failure."""
         ...
 
     def finish(self) -> list[Event]:
-        """Return the last events of a stream that the service closed: none, unless what came was whole."""
+        """Return the last events of a stream that the service closed; none unless the answer is complete."""
         ...
 
 
 class Wire(Protocol):
-    """One way of asking for answers: under which path, and by what name of the service they are known.
+    """A format of the requests and responses for answers, at one path of one service.
 
-    `supports_runs` says whether a run may continue at the service without a connection and be resumed by its id,
-    `takes_tools` whether a model may be given tools in addition to its search, and `takes_effort` whether a request
-    names an effort instead of a model.
+    `supports_runs` says whether a run may continue at the service without a connection and be resumed by its id;
+    `takes_tools`, whether a model may be given tools in addition to its search; `takes_effort`, whether a request names
+    an effort instead of a model.
     """
 
     @property
     def path(self) -> str:
-        """Where questions are sent."""
+        """The path of the requests for answers."""
         ...
 
     @property
@@ -67,32 +67,32 @@ class Wire(Protocol):
 
     @property
     def takes_effort(self) -> bool:
-        """Whether it is asked by effort."""
+        """Whether a request names an effort instead of a model."""
         ...
 
     @property
     def takes_tools(self) -> bool:
-        """Whether tools are handed on."""
+        """Whether a model may be given tools in addition to its search."""
         ...
 
     def check(self, question: Question) -> None:
-        """Raise InvalidRequest for what this wire cannot carry."""
+        """Raise InvalidRequest for a question that this wire cannot carry."""
         ...
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
-        """Return whether an answer that has so many seconds is read from a stream: silent connections are cut."""
+        """Return whether an answer with this time limit is read from a stream, since silent connections are cut."""
         ...
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
-        """Return the request's body for a checked question. Raises InvalidRequest for one that it cannot write."""
+        """Return the request's body for a checked question. Raises InvalidRequest if it cannot be expressed."""
         ...
 
     def emits_thinking(self, question: Question, target: Target) -> bool:
-        """Return whether the text begins with what the model thought. Raises as `build` does."""
+        """Return whether the text begins with the model's thinking. Raises as `build` does."""
         ...
 
     def notes(self, question: Question) -> tuple[str, ...]:
-        """Return sentences for the asker about what was wanted and not done, or done in another way."""
+        """Return sentences for the asker about options that were ignored or followed in another way."""
         ...
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
@@ -100,7 +100,7 @@ class Wire(Protocol):
         ...
 
     def progress(self, body: Mapping[str, JSON]) -> list[Event]:
-        """Return what the state of a run says of its searches and sources so far."""
+        """Return the searches and sources in the state of a run so far."""
         ...
 
     def reader(self) -> StreamReader:

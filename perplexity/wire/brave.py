@@ -35,17 +35,20 @@ _IN_PLACE = {("pt", "BR"): "pt-br", ("zh", "HK"): "zh-hant", ("zh", "TW"): "zh-h
 
 
 def country_code(country: str | None) -> str | None:
-    """Return what to send for a country (ISO 3166-1 alpha-2): everywhere for one that Brave does not know."""
+    """Return Brave's code for a country (ISO 3166-1 alpha-2); the code for everywhere if Brave does not know it."""
     return country if country is None or country in COUNTRIES else ANYWHERE
 
 
 def language(languages: Sequence[str]) -> str | None:
-    """Return the first of the languages (ISO 639-1) in which Brave can search, None if it can in none."""
+    """Return the first of the languages (ISO 639-1) that Brave can search in; None if it can search in none."""
     return next((one for one in languages if _OWN.get(one, one) in LANGUAGES), None)
 
 
 def language_code(languages: Sequence[str], country: str | None) -> str | None:
-    """Return what to send for languages, of which Brave takes one; some have a code of their own in a country."""
+    """Return the code that Brave expects for the first usable language; some countries have codes of their own.
+
+    Brave takes one language.
+    """
     one = language(languages)
     return None if one is None else _IN_PLACE.get((one, country or ""), _OWN.get(one, one))
 
@@ -72,7 +75,7 @@ def check(filters: Filters) -> None:
 
 
 def build(query: Query, *, path: str, today: date) -> dict[str, str]:
-    """Return the request's parameters for a checked query; `today` ends a span of days that is open."""
+    """Return the request's parameters for a checked query; `today` is the last day of an open-ended period."""
     filters = query.filters
     wanted = {
         "q": fit_query(query.text, filters.domains),
@@ -85,7 +88,7 @@ def build(query: Query, *, path: str, today: date) -> dict[str, str]:
 
 
 def notes(query: Query) -> tuple[str, ...]:
-    """Return sentences for the asker about what is weaker here than it sounds."""
+    """Return sentences for the asker about options that Brave follows only in part."""
     filters, words = query.filters, " ".join(query.text.split())
     complete = fit_query(words, filters.domains).startswith(words)
     cut = "" if complete else "Brave takes short queries only, so it searched for the beginning of the question."
@@ -96,7 +99,7 @@ def notes(query: Query) -> tuple[str, ...]:
 
 
 def fit_query(words: str, domains: Sequence[str]) -> str:
-    """Return a query with its `site:` operators, its words cut so that it has at most 400 characters and 50 words.
+    """Return a query with its `site:` operators, its words cut to 400 characters and 50 words altogether.
 
     Raises InvalidRequest if the operators alone are longer.
     """
@@ -114,7 +117,7 @@ def fit_query(words: str, domains: Sequence[str]) -> str:
 
 
 def parse_results(body: Mapping[str, JSON], *, path: str, most: int) -> SearchResults:
-    """Return at most `most` pages of a response, which may be none. Raises MalformedResponse for another shape."""
+    """Return at most `most` pages of a response, possibly none. Raises MalformedResponse for another shape."""
     return SearchResults(results=merge(_PAGES[path](body))[:most], provider=PROVIDER, cost_usd=DOLLARS)
 
 
@@ -147,7 +150,7 @@ def _freshness(filters: Filters, *, today: date) -> str | None:
     if not (filters.after or filters.before):
         return _FRESHNESS.get(filters.recency or "")
     first = filters.after or _FIRST_DAY
-    # A span that lies ahead of us finds nothing; one that ends before it begins is refused.
+    # A period in the future finds nothing; one that ends before it begins is refused.
     last = filters.before or max(today, first)
     return f"{first.isoformat()}to{last.isoformat()}"
 
@@ -160,7 +163,7 @@ def _about_languages(languages: Sequence[str]) -> str:
 
 
 def _size(query: Query, *, path: str) -> dict[str, str]:
-    """Return how much is wanted, in each endpoint's own words; its bold tags are not."""
+    """Return the parameters for the amount of results, named as each endpoint does, without bold tags."""
     if path != CONTEXT:
         extra = {"extra_snippets": "true"} if path == WEB else {}
         return {"count": str(query.max_results), "text_decorations": "false", **extra}
@@ -187,7 +190,7 @@ def _page(result: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def _context_page(page: Mapping[str, JSON], sources: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return a page with its passages as the snippet; one that is a table or the like as JSON is no passage."""
+    """Return a page with its passages as the snippet; passages that are JSON, such as tables, are left out."""
     ages = filter(None, map(iso_date, as_texts(as_object(sources.get(as_text(page.get("url")))).get("age"))))
     prose = [snippet for snippet in as_texts(page.get("snippets")) if not _DATA.match(snippet)]
     return {

@@ -1,4 +1,4 @@
-"""An error status becomes an exception, here and nowhere else. Pure."""
+"""Turns an error status into an exception; no other module does. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STATUSES: Mapping[int, type[APIError]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorMap:
-    """What one service means: by its own error types, which say more, and else by its statuses."""
+    """Maps one service's errors to exceptions, by error type or, failing that, by status."""
 
     types: Mapping[str, type[APIError]] = field(default_factory=dict)
     statuses: Mapping[int, type[APIError]] = field(default_factory=lambda: _STATUSES)
@@ -60,9 +60,9 @@ PERPLEXITY_ERRORS = ErrorMap(
         "upstream_structured_output_failed": ServerError,
     }
 )
-"""Out of credit is a 401 here: https://docs.perplexity.ai/docs/sdk/error-handling
+"""Insufficient credit is a 401 here: https://docs.perplexity.ai/docs/sdk/error-handling
 
-Inside a response there may be OpenAI's names, whose shape the Agent API has:
+A response may contain OpenAI's error names, since the Agent API has OpenAI's format:
 https://platform.openai.com/docs/guides/error-codes/api-errors
 """
 
@@ -82,8 +82,8 @@ def error_from_status(
 ) -> PerplexityError:
     """Return the exception for an error status.
 
-    `headers` have lower-case names, `now` is in seconds since 1970. A message of the service is shortened and rid of
-    what looks like a key.
+    `headers` have lower-case names; `now` is in seconds since 1970. A message of the service is shortened, and anything
+    that looks like a key is removed.
     """
     error = {} if _is_page(headers, body) else _error_object(body)
     kind = _error_type(error, error_map)
@@ -107,8 +107,8 @@ def error_from_status(
 def error_from_object(error: Mapping[str, JSON], *, provider: str, default: str) -> PerplexityError:
     """Return the exception for an `error` object inside a response with a successful status.
 
-    Its type decides, in any case of letters; otherwise its code, if that is a status with its own class. If neither
-    decides, return RunFailed. `default` is the message if the object has none.
+    Its type decides, in upper or lower case; otherwise its code, if this is a status with a class of its own. If
+    neither decides, return RunFailed. `default` is the message if the object has none.
     """
     error = {str(name).lower(): value for name, value in error.items()}
     kind, status = _error_type(error, PERPLEXITY_ERRORS), status_of(error)
@@ -120,7 +120,7 @@ def error_from_object(error: Mapping[str, JSON], *, provider: str, default: str)
 
 
 def status_of(error: Mapping[str, JSON]) -> int | None:
-    """Return the HTTP status that an `error` object names, 400 to 599, as a number or in digits; else None."""
+    """Return the HTTP status (400 to 599) in an `error` object, as a number or in digits; None if there is none."""
     for name in ("code", "status", "status_code"):
         value = error.get(name)
         digits = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
@@ -130,7 +130,7 @@ def status_of(error: Mapping[str, JSON]) -> int | None:
 
 
 def sanitize_message(message: JSON) -> str:
-    """Return a service's message for a log: one line, at most 300 characters, no key; empty when it is no text."""
+    """Return a service's message for a log: one line, at most 300 characters, no key; empty if it is not a text."""
     if not isinstance(message, str):
         return ""
     line = _SECRET.sub("…", message[: 2 * MAX_MESSAGE_LENGTH])
@@ -141,7 +141,7 @@ def sanitize_message(message: JSON) -> str:
 
 
 def service_name(name: JSON) -> str | None:
-    """Return what a service calls a model or an error, None without one; a text that is no such name is not repeated.
+    """Return the service's name for a model or an error; None if it is missing or does not look like a name.
 
     A service may echo what it was sent, and names are logged.
     """
@@ -151,7 +151,7 @@ def service_name(name: JSON) -> str | None:
 
 
 def _error_object(body: bytes) -> dict[str, JSON]:
-    """Return what the body says of the error; empty if it is not JSON, so not the service's own words."""
+    """Return the error object in the body; empty if the body is not JSON, so not from the service itself."""
     try:
         decoded = loads(body)
     except (ValueError, RecursionError):
@@ -169,7 +169,7 @@ def _is_page(headers: Mapping[str, str], body: bytes) -> bool:
 
 
 def _error_type(error: Mapping[str, JSON], error_map: ErrorMap) -> str:
-    """Return the service's own type, as `error_map` spells it; some answers have it in `code`, others the status."""
+    """Return the error type, spelled as in `error_map`; some services put it into `code` or `status`."""
     known = {_letters(kind): kind for kind in error_map.types}
     names = [
         sanitize_message(error[key])[:80] for key in ("type", "code", "status") if sanitize_message(error.get(key))
@@ -179,7 +179,7 @@ def _error_type(error: Mapping[str, JSON], error_map: ErrorMap) -> str:
 
 
 def _letters(kind: str) -> str:
-    """Return what is left of a name without its case: `insufficient_quota` may be written `InsufficientQuota`."""
+    """Return a name without case and separators, since `insufficient_quota` may be written `InsufficientQuota`."""
     return re.sub(r"[\W_]", "", kind).lower()
 
 
@@ -190,7 +190,7 @@ def _class_for_status(status: int | None, error_map: ErrorMap) -> type[APIError]
 
 
 def _is_refusal(status: int, kind: str, *, has_error: bool, error_map: ErrorMap) -> bool:
-    """Return whether the request is at fault; a 400 that the service did not write itself says nothing of the sort."""
+    """Return whether the request is at fault; a 400 that the service did not write itself does not show that."""
     if not has_error or kind in error_map.types:
         return False
     return status in _REFUSED or (status == 404 and kind.startswith("invalid_"))
@@ -201,7 +201,8 @@ def _error_class(status: int, kind: str, *, has_error: bool, error_map: ErrorMap
         return error_map.types[kind]
     if status >= 500 or (status == 403 and not has_error):
         return ServerError
-    # Credit that comes back by itself is a limit: OpenRouter's 402 while other requests hold the rest of it.
+    # Credit that returns by itself is a rate limit: OpenRouter answers 402 while other requests hold the rest of the
+    # credit.
     return RateLimitError if status == 402 and waits else error_map.statuses.get(status, APIError)
 
 

@@ -1,4 +1,4 @@
-"""Reading and writing of JSON, and its narrowing: the value if it has the type that is expected, else an empty one."""
+"""Reads and writes JSON, and narrows its values: a value of the expected type, or an empty one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from perplexity.types import JSON
 def loads(text: bytes | str) -> JSON:
     """Return the value of a JSON text. Raises as `json.loads` does.
 
-    NaN is null, and a number that no float can hold is null or infinite. Half a surrogate pair, which JSON can escape
-    but UTF-8 cannot hold, is a question mark.
+    NaN becomes null; a number that no float can hold becomes null or infinite. Half a surrogate pair, which JSON can
+    escape but UTF-8 cannot hold, becomes a question mark.
     """
     try:
         return jiter.from_json(text.encode() if isinstance(text, str) else text, allow_inf_nan=False)
@@ -26,7 +26,7 @@ def loads(text: bytes | str) -> JSON:
 
 
 def _loads_leniently(text: bytes | str) -> JSON:
-    """Return the value of a text that is JSON for Python, with NaN, half surrogate pairs or in UTF-16."""
+    """Return the value of a text that only Python takes for JSON: with NaN, with half surrogate pairs, or in UTF-16."""
     if not isinstance(text, str):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
     return json.loads(text, parse_constant=_none, parse_float=_finite_float)
@@ -41,12 +41,12 @@ def _encodable(value: JSON) -> JSON:
 
 
 def encodable_text(text: str) -> str:
-    """Return a text that is not from `loads` with a question mark for half a surrogate pair, as those of `loads`."""
+    """Return a text with question marks for half surrogate pairs, as `loads` does for the texts that it reads."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def decode(body: bytes | str) -> dict[str, JSON]:
-    """Return the object that a body holds. Raises MalformedResponse for HTML, nothing, or anything else."""
+    """Return the JSON object in a body. Raises MalformedResponse for HTML, nothing, or any other value."""
     try:
         decoded = loads(body)
     except (ValueError, RecursionError):
@@ -74,17 +74,17 @@ def as_object(value: JSON) -> Mapping[str, JSON]:
 
 
 def as_objects(value: JSON) -> Sequence[Mapping[str, JSON]]:
-    """Return the objects of a list; what else it holds is left out."""
+    """Return the objects of a list, without its other values."""
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
 def as_count(value: JSON) -> int | None:
-    """Return a whole number of 0 or more, None for anything else; a boolean is no number."""
+    """Return a whole number of 0 or more; None for anything else, including a boolean."""
     return value if type(value) is int and value >= 0 else None
 
 
 def cost_of(usage: JSON) -> float | None:
-    """Return the dollars that a response's `usage` names: its `cost`, or the `total_cost` in that."""
+    """Return the dollars in a response's `usage`: its `cost`, or the `total_cost` inside that."""
     cost = as_object(usage).get("cost")
     return as_dollars(as_object(cost).get("total_cost") if isinstance(cost, dict) else cost)
 
@@ -95,7 +95,7 @@ def as_dollars(value: JSON) -> float | None:
         return None
     try:
         amount = float(value)
-    except OverflowError:  # JSON's whole numbers have no end
+    except OverflowError:  # JSON's whole numbers have no limit.
         return None
     return amount if isfinite(amount) and amount >= 0 else None
 
@@ -132,7 +132,7 @@ def encode(
 
 
 def _without_nan(value: JSON) -> JSON:
-    """Return the value with null in place of each number that JSON does not have, as a value or as a key."""
+    """Return the value with null in place of numbers that JSON does not have, also in keys."""
     if isinstance(value, dict):
         return {_without_nan(name): _without_nan(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -63,7 +63,7 @@ def parse_results(body: Mapping[str, JSON], *, fast: bool = False, seconds: floa
     if len(pages) < len(results):
         groups = [group if isinstance(group, list) else [group] for group in results]
         pages = [page for group in groups for page in as_objects(group)]
-    # The ids of this API, should it send any, are not what a reader counts by.
+    # This API's ids, should it send any, are not the numbers that a reader sees.
     return SearchResults(
         results=merge(pages, by_id=False),
         provider=PROVIDER,

@@ -1,4 +1,4 @@
-"""Sonar chat completions: `POST /chat/completions`. Pure. OpenRouter speaks them too, under names of its own.
+"""Sonar chat completions: `POST /chat/completions`. Pure. OpenRouter offers them too, under its own names.
 
 Perplexity has retired them for new keys: https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/overview
 """
@@ -28,7 +28,7 @@ from perplexity.wire.sources import MergeSchedule, merge
 
 
 def parse_answer(body: Mapping[str, JSON], *, provider: str, error_map: ErrorMap = PERPLEXITY_ERRORS) -> Answer:
-    """Return the answer of a whole response. Raises as `failure` and `build_answer` say."""
+    """Return the answer of a whole response. Raises the errors of `error_from_run` and `build_answer`."""
     if body.get("error"):
         raise error_from_run(body["error"], provider=provider, error_map=error_map, usage=body.get("usage"))
     choice = first_choice(body)
@@ -45,9 +45,9 @@ def parse_answer(body: Mapping[str, JSON], *, provider: str, error_map: ErrorMap
 def build_answer(
     body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], finish: str, provider: str
 ) -> Answer:
-    """Return the answer out of its parts and what else the response says.
+    """Return the answer, made of its parts and the rest of the response.
 
-    Raises RunFailed for one that was broken off, MalformedResponse for one without text.
+    Raises RunFailed for an answer that was broken off, MalformedResponse for one without text.
     """
     incomplete, usage = (
         None if finish in {"", "stop"} else sanitize_message(finish),
@@ -70,14 +70,14 @@ def build_answer(
 
 
 def first_choice(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """Return the first choice, empty if there is none: more are never asked for."""
+    """Return the first choice; empty if there is none. More than one is never requested."""
     return next(iter(as_objects(body.get("choices"))), {})
 
 
 def parse_sources(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON]]) -> tuple[Source, ...]:
     """Return the sources: the `search_results`, else the bare `citations`, else the annotations.
 
-    The markers in the text are places in these lists, from 1. What annotations contain about a cited address is added.
+    A marker in the text is a position in these lists, from 1. Details in annotations of a cited address are added.
     """
     if found := _numbered(body.get("search_results")):
         return merge(found)
@@ -88,17 +88,16 @@ def parse_sources(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, J
 
 
 def cited_address(annotation: Mapping[str, JSON]) -> str:
-    """Return the address that an annotation is about, empty if it names none."""
+    """Return the address of an annotation; empty if it has none."""
     return as_text(_cited(annotation).get("url"))
 
 
 def error_from_run(
     error: JSON, *, provider: str, error_map: ErrorMap = PERPLEXITY_ERRORS, usage: JSON = None
 ) -> PerplexityError:
-    """Return the exception for the `error` object inside an HTTP 200; its `code` may be what the status should be.
+    """Return the exception for the `error` object inside an HTTP 200; its `code` may be the proper status.
 
-    `usage` is the response's own: a failed answer may be charged, too.
-    https://openrouter.ai/docs/api-reference/errors
+    `usage` is the response's: a failed answer may be charged, too. https://openrouter.ai/docs/api-reference/errors
     """
     details = as_object(error)
     code = status_of(details)
@@ -113,7 +112,7 @@ def error_from_run(
 
 
 def _numbered(pages: JSON) -> list[Mapping[str, JSON]]:
-    """Return the pages of a list with their places as ids, so that one that is left out moves no other."""
+    """Return the pages of a list with their positions as ids, so that leaving one out does not renumber the others."""
     listed = pages if isinstance(pages, list) else []
     return [{**page, "id": place} for place, page in enumerate(listed, start=1) if isinstance(page, dict)]
 
@@ -124,7 +123,7 @@ def _cited(annotation: Mapping[str, JSON]) -> Mapping[str, JSON]:
 
 
 def _usage(usage: Mapping[str, JSON]) -> Usage:
-    """Return tokens and dollars; OpenRouter's `cost` is the number itself."""
+    """Return tokens and dollars; OpenRouter's `cost` is a number, not an object."""
     details = as_object(usage.get("completion_tokens_details"))
     return Usage(
         input_tokens=as_count(usage.get("prompt_tokens")),
@@ -142,9 +141,9 @@ _REPEATED = ("id", "model", "usage", *_LISTS)
 
 @dataclass
 class SonarStream:
-    """Reads one stream. Every chunk repeats the sources and the usage: the last ones count.
+    """Reads one stream. Every chunk repeats the sources and the usage; the last ones count.
 
-    Some repeat the annotations too, of which each address is kept once.
+    Annotations may be repeated, too; each address is kept once.
     """
 
     provider: str
@@ -165,9 +164,9 @@ class SonarStream:
         return cost_of(self._seen.get("usage"))
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
-        """Return our events for one chunk, or for a whole response in place of a stream.
+        """Return our events for one chunk, or for a whole response instead of a stream.
 
-        Raises what its `error` says, RunFailed, or MalformedResponse for an end without text.
+        Raises the exception for its `error`, RunFailed, or MalformedResponse for an end without text.
         """
         whole = as_object(event.get("response"))
         chunk = whole or event
@@ -186,7 +185,7 @@ class SonarStream:
         return [*events, *self._end(_content(choice, "message"))] if whole or kind in _WHOLE else events
 
     def finish(self) -> list[Event]:
-        """Return the end of a stream that has a reason why the model stopped, but no last object."""
+        """Return the last events of a stream that ended with a finish reason but without its last object."""
         return self._end("") if self._finish and not self.ended else []
 
     def _events(self, chunk: Mapping[str, JSON], choice: Mapping[str, JSON]) -> list[Event]:
@@ -220,7 +219,7 @@ class SonarStream:
         return [TextDelta(text=piece)] if piece else []
 
     def _end(self, full: str) -> list[Event]:
-        """Return what the deltas left out. If the service corrects itself at the end, the end is right."""
+        """Return the text that the deltas left out. If the service corrects itself at the end, the end counts."""
         self.ended = True
         known = "".join(self._pieces)
         events = [*self._new_sources(at_end=True), *(self._delta(full[len(known) :]) if full.startswith(known) else [])]
@@ -243,7 +242,7 @@ def _content(choice: Mapping[str, JSON], part: str) -> str:
 
 
 _IDLE_CUT_SECONDS = 60.0
-"""After so many seconds of silence a proxy in front of the service cuts a connection."""
+"""The seconds of silence after which a proxy in front of the service cuts a connection."""
 
 _REASONING = "sonar-reasoning-pro"
 _WITHDRAWN: Mapping[str, str] = {"sonar-reasoning": _REASONING}
@@ -274,9 +273,9 @@ def sonar_model(question: Question, target: Target) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Sonar:
-    """The wire of Sonar, or of a service that speaks it: its path, its name, and how it names models and errors.
+    """The wire of Sonar at one service: its path, its name, and its names of models and errors.
 
-    `model` may raise InvalidRequest. A name may have a vendor before it: what counts here is what follows.
+    `model` may raise InvalidRequest. A vendor before a model's name is ignored.
     """
 
     path: str = "/chat/completions"
@@ -288,18 +287,18 @@ class Sonar:
     takes_tools: ClassVar[bool] = False
 
     def check(self, question: Question) -> None:
-        """Raise nothing: it carries every filter."""
+        """Raise nothing: Sonar carries every filter."""
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
-        """Return whether the answer may come after the cut."""
+        """Return whether the answer may take longer than the silence after which a proxy cuts the connection."""
         return seconds > _IDLE_CUT_SECONDS
 
     def emits_thinking(self, question: Question, target: Target) -> bool:
-        """Return whether the model is the one that thinks aloud."""
+        """Return whether the model writes its thinking into the text."""
         return _without_vendor(self.model(question, target)) == _REASONING
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
-        """Return the request's body. Raises InvalidRequest for a model that it has not, or that takes no schema."""
+        """Return the request's body. Raises InvalidRequest for an unknown model, or one that takes no schema."""
         model = self.model(question, target)
         filters = question.filters
         wanted: dict[str, JSON] = {
@@ -309,7 +308,7 @@ class Sonar:
             "response_format": None if question.schema is None else _format(question.schema, model),
             "max_tokens": question.max_tokens,
             "stream": stream,
-            # Another vendor's model would take options of the search as a wish for one.
+            # Another vendor's model would mistake the options of the search for a wish to search.
             "web_search_options": None if question.offline else _options(question, model),
             "disable_search": question.offline and _without_vendor(model) in SONAR,
         }
@@ -330,11 +329,11 @@ class Sonar:
         return tuple(notes)
 
     def progress(self, body: Mapping[str, JSON]) -> list[Event]:
-        """Return nothing: there are no runs."""
+        """Return nothing: Sonar has no runs."""
         return []
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
-        """Return the answer of a whole response. Raises what its `error` says, RunFailed or MalformedResponse."""
+        """Return the answer of a whole response. Raises the exception for its `error`, or as `build_answer` does."""
         return parse_answer(body, provider=self.provider, error_map=self.error_map)
 
     def reader(self) -> StreamReader:
@@ -353,7 +352,7 @@ def _format(schema: Mapping[str, JSON], model: str) -> JSON:
     if _without_vendor(model) in WITHOUT_SCHEMA:
         allowed = f"a JSON schema takes sonar-pro or {_REASONING}"
         raise InvalidRequest.for_field("model", _without_vendor(model), allowed)
-    # OpenRouter wants a name, Perplexity takes one: https://openrouter.ai/docs/features/structured-outputs
+    # OpenRouter requires a name, Perplexity accepts one: https://openrouter.ai/docs/features/structured-outputs
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
 
 

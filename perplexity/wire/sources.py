@@ -1,4 +1,4 @@
-"""Search results as the services list them → sources, each page once, none under another page's number. Pure.
+"""Turns a service's search results into sources: each page once, with a number of its own. Pure.
 
 https://en.wikipedia.org/wiki/ISO_8601#Dates
 """
@@ -19,7 +19,7 @@ _MONTH = rf"(?P<name>{_NAMES}|{'|'.join(_MONTHS)})\.?"
 _YEAR = r"(?P<year>(?:1\d|2[01])\d\d)(?!\d)"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?!\w)"
 _LONGEST = 100
-"""Characters that are looked at; the longest date has under fifty."""
+"""Characters that are read; the longest date has fewer than fifty."""
 
 _FORMS = tuple(
     re.compile(form, re.ASCII | re.IGNORECASE)
@@ -35,9 +35,9 @@ _FORMS = tuple(
 
 
 def iso_date(written: str) -> str | None:
-    """Return `2024-01-05`, `2024-01` or `2024`, as far as a date or a timestamp at the beginning says; None for none.
+    """Return the date at the beginning of a text as `2024-01-05`, `2024-01` or `2024`; None if there is none.
 
-    Which of 03/05/2024 is the month is known only if the other number cannot be one: else the year is what is kept.
+    In 03/05/2024, either number may be the month. Unless only one of them can be, only the year is returned.
     """
     text = " ".join(written[:_LONGEST].split())
     matches = (form.match(text) for form in _FORMS)
@@ -62,23 +62,23 @@ def _month(parts: dict[str, str | None]) -> int:
 
 
 def _month_and_day(first: int, second: int) -> tuple[int, int]:
-    """Return month and day of two numbers, zeros if either could be the month."""
+    """Return the month and the day of two numbers; zeros if either could be the month."""
     if first == second or second > 12:
         return first, second
     return (second, first) if first > 12 else (0, 0)
 
 
 _SHORT = 100
-"""Pages; no answer of a service has so many."""
+"""The most pages of a short list; no service returns so many in one answer."""
 
 
 def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple[Source, ...]:
     """Return the sources of all result lists together, each page at its first place.
 
-    A source keeps the first `id` that the service gave the page, which the markers in the text refer to; the page's
-    other ids are its aliases. One without an id gets its position. If another page has that number already, it gets
-    one that no page has, so that no marker shows the wrong page. What one entry of a page leaves out, a later one says.
-    Unless it is `by_id`, the positions alone are the numbers.
+    A source keeps the first `id` that the service gave the page, to which the markers in the text refer; the page's
+    other ids are its aliases. A page without an id gets its position. If that number is taken, it gets an unused one,
+    so that no marker shows the wrong page. Fields missing from a page's first entry are taken from later ones. Without
+    `by_id`, positions alone are the numbers.
     """
     pages = _by_url(results)
     if not by_id:
@@ -92,7 +92,7 @@ def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple
         own = ids[url]
         number = own[0] if own else None if position in claimed else position
         if number is None or number in used:
-            # Positions go up and numbers are never given back, so nothing below the last free one is free.
+            # Positions increase and numbers are never freed, so no number below the last one is free.
             free = number = _free_number(claimed, used, at_least=max(free, position))
         used.add(number)
         aliases = tuple(alias for alias in own[1:] if alias not in claimed and alias not in used)
@@ -104,15 +104,16 @@ def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple
 class MergeSchedule:
     """Says when to merge a list again that grows with every event of a stream.
 
-    A short list is merged after each event. A long one is when a tenth has come to it, since merging takes time in
-    proportion to its length and there may be thousands of events; at the end of the stream it is merged in any case.
+    A short list is merged after each event. A long list is merged when it has grown by a tenth, since merging takes
+    time in proportion to its length and there may be thousands of events. At the end of the stream, every list is
+    merged.
     """
 
     def __init__(self) -> None:
         self._merged = 0
 
     def is_due(self, length: int) -> bool:
-        """Return whether a list of this length is to be merged now; it is taken to be."""
+        """Return whether to merge a list of this length now, and record that it was."""
         enough = length <= _SHORT or length - self._merged >= self._merged // 10
         if enough:
             self._merged = length
@@ -156,7 +157,7 @@ def _date(value: JSON) -> str | None:
 
 
 def _first_texts(entries: Sequence[Mapping[str, JSON]]) -> dict[str, str]:
-    """Return each text of the first entry that has it."""
+    """Return, for each field, the first text that an entry has."""
     found: dict[str, str] = {}
     for entry in entries:
         for name in ("title", "snippet", "date", "last_updated"):

@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes, however those are cut. Pure.
+"""Parses server-sent events from bytes in chunks of any size. Pure.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
@@ -11,13 +11,13 @@ from typing import NamedTuple
 from perplexity.errors import MalformedResponse
 
 LONGEST_EVENT = 8 * 1024 * 1024
-"""Bytes of one event; the last one repeats the whole answer with its sources."""
+"""The most bytes of one event; the last event repeats the whole answer with its sources."""
 
 _BOM = b"\xef\xbb\xbf"
 
 
 class ServerSentEvent(NamedTuple):
-    """One event: its name, empty if it has none, and its data lines joined."""
+    """An event: its name, empty if it has none, and its data lines joined."""
 
     event: str = ""
     data: str = ""
@@ -25,7 +25,7 @@ class ServerSentEvent(NamedTuple):
 
 @dataclass
 class Decoder:
-    """Takes chunks, gives events. `id:` and `retry:` are of no use to a single response and are skipped."""
+    """Takes chunks and returns events. `id:` and `retry:` have no use in a single response and are skipped."""
 
     _rest: bytearray = field(default_factory=bytearray)
     _begun: bool = False
@@ -52,13 +52,14 @@ class Decoder:
         return events
 
     def finish(self) -> list[ServerSentEvent]:
-        """Return the event whose lines are complete but for the empty one after it; a cut line is dropped."""
+        """Return the last event if only the empty line after it is missing; an incomplete line is dropped."""
         return [self._complete()] if self._data else []
 
     def _lines(self, chunk: bytes) -> list[bytes]:
-        """Cut complete lines off, ended by LF, CR or CRLF. Other line breaks of Unicode are data.
+        """Return the complete lines, ended by LF, CR or CRLF; Unicode's other line breaks are data.
 
-        What was kept has no line's end: only the new bytes are searched, or one long line would take for ever.
+        The rest that was kept has no line end, so only new bytes are searched; otherwise one long line would take
+        quadratic time.
         """
         if self._after_cr and chunk:
             chunk = chunk.removeprefix(b"\n")
