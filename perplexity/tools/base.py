@@ -1,4 +1,4 @@
-"""What a tool is: its definition for a model, and its handler; how a failure is reported."""
+"""A tool: its definition for a model, its handler, and the report of a failure."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Tool:
         return await self.handler(**given)
 
     async def __call__(self, *values: JSON, **arguments: JSON) -> str:
-        """Do the same as `run`, with positional or keyword arguments."""
+        """Call the handler as `run` does, with positional or keyword arguments."""
         names = list(inspect.signature(self).parameters)
         if len(values) > len(names):
             return self.argument_error(f"it takes {len(names)} at most, not {len(values)}", arguments)

@@ -126,7 +126,7 @@ def lazy_tool(
     on_error: Callable[[PerplexityError, Mapping[str, JSON]], Failure],
     environ: Mapping[str, str] = os.environ,
 ) -> Callable[..., Awaitable[str]]:
-    """Return a handler that creates the tool with `create` at each call, from a new session and the environment.
+    """Return a handler that calls `create` at each call, with a new session and the environment.
 
     Connections are closed at the end of the call. `on_error` returns the text for the model if the key is missing or
     invalid.

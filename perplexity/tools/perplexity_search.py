@@ -144,9 +144,10 @@ A failure has `error`, and an empty list of `results`.
 
 
 def encode_answer(answer: Answer, question: Question, *, query: str) -> str:
-    """Encode an answer, in which `[n]` is the nth citation. If the answer names no model, the requested one is used.
+    """Return the answer as JSON, in which `[n]` is the nth citation.
 
-    JSON content is unchanged: what looks like a marker there may be a list.
+    If the answer names no model, the requested one is used. JSON content is unchanged: what looks like a marker there
+    may be a list.
     """
     content, sources = _renumbered(answer) if question.schema is None else (answer.text, answer.sources)
     notes = answer_notes(answer, question)
@@ -175,7 +176,7 @@ def _error_prefix(error: PerplexityError) -> str:
 
 
 def _renumbered(answer: Answer) -> tuple[str, tuple[Source, ...]]:
-    """Return the text and its sources, numbered from 1 without gaps, which a service may have left."""
+    """Return the text and its sources, numbered from 1 without gaps; a service may leave gaps."""
     if [source.number for source in answer.sources] == list(range(1, len(answer.sources) + 1)):
         return drop_dangling(answer.text, answer.sources)[0], answer.sources
     cited = number_citations(answer.text, answer.sources)

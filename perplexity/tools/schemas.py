@@ -46,7 +46,7 @@ def with_defaults(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> 
 
 
 def validation_errors(schema: Mapping[str, JSON], arguments: JSON) -> str:
-    """Return what is wrong with the arguments: the name, the value and what is allowed; empty if they are valid."""
+    """Describe the wrong arguments: name, value and what is allowed; empty if all are valid."""
     try:
         errors = Draft202012Validator(schema).iter_errors(arguments)
         return "; ".join(dict.fromkeys(text for error in errors for text in _describe(error)))
@@ -120,7 +120,7 @@ def validate_schema(schema: JSON) -> None:
 
 
 def schema_mismatch(text: str, schema: Mapping[str, JSON]) -> str:
-    """Return why an answer is not JSON of a valid schema; empty if it is."""
+    """Return why an answer is not JSON of a valid schema; empty if it is valid."""
     try:
         value = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
