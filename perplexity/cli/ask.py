@@ -176,7 +176,7 @@ def _on_screen(question: Question, parsed: argparse.Namespace, process: ProcessI
 
     async def stream() -> Answer:
         async with open_chain(process, order, on_candidate=on_candidate) as provider, progress.running(FIRST_STEP):
-            # Which sources are cited is known at the end, but the line about their age comes first.
+            # The cited sources are known only at the end, but the line about their age comes first.
             held = max_age_days(question.text, question.filters.recency) is not None
             events = _with_as_of(provider.stream(question), question)
             return await screen.print_stream(events, progress, above=first, wait=held)

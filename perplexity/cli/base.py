@@ -1,4 +1,4 @@
-"""What a command is, its access to the process, and how signals end it."""
+"""A command, its access to the process, and how signals end it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`completion`: scripts with which shells complete commands, options and values."""
+"""`completion`: scripts for shells to complete commands, options and values."""
 
 from __future__ import annotations
 

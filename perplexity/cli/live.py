@@ -101,7 +101,7 @@ _VERDICT_COLORS = {Verdict.SUPPORTED: "green", Verdict.CONTRADICTED: "red"}
 
 
 class Screen:
-    """A terminal. Without `color`, it behaves as with NO_COLOR: https://no-color.org."""
+    """A terminal. Without `color`, it obeys NO_COLOR: https://no-color.org."""
 
     def __init__(self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = Console(file=stream, no_color=None if color else True, highlight=False, emoji=False)
@@ -225,7 +225,7 @@ class Screen:
         raise StreamTruncated("the stream ended without its last event")
 
     def _show_activity(self, live: Live, activity: str) -> None:
-        """Show what is being done where the text will be."""
+        """Show the activity where the text will be."""
         if activity:
             live.update(_dim(f"{printable_line(activity)} …"), refresh=True)
 

@@ -150,7 +150,7 @@ def explain_invalid_request(error: InvalidRequest) -> str:
 
 
 def _split_values(values: Sequence[str]) -> list[str]:
-    # A value without parts, such as that of an unset variable, is invalid, not empty.
+    # A value without parts, such as that of an unset variable, is an error, not an empty list.
     return [part for value in values for part in [part for part in value.split(",") if part.strip()] or [value]]
 
 

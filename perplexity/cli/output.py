@@ -81,7 +81,7 @@ def footer(reply: Answer | SearchResults) -> str:
 
 
 def _doubts(answer: Answer) -> tuple[str, ...]:
-    """Return how many references were removed, how many figures no excerpt has, and whether all were looked for."""
+    """Return notes on removed references, on figures that are in no excerpt, and on unchecked figures."""
     if answer.kind is not AnswerKind.MODEL:
         return ()
     cited = number_citations(answer.text, answer.sources)
