@@ -42,7 +42,7 @@ from perplexity.errors import (
     RequestCancelled,
 )
 from perplexity.models import Effort, resolve
-from perplexity.request_log import SentRequest
+from perplexity.scope import SentRequest
 from perplexity.steps import Call, Replies, Reply, Request
 from perplexity.types import Answer, Query, Question
 

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from perplexity.errors import APIError, MalformedResponse, PerplexityError, RunFailed, StreamTruncated, TimedOut
 from perplexity.limiter import CallKind
-from perplexity.request_log import BeforeSending
 from perplexity.retry import Deadline, Retrier, Retries, is_retryable, is_safe_to_repeat
+from perplexity.scope import BeforeSending
 from perplexity.transport import Method, Response, StreamingResponse, Transport
 from perplexity.types import JSON, BeforeRetry
 from perplexity.wire.errors import PERPLEXITY_ERRORS, ErrorMap, error_from_status

@@ -23,7 +23,7 @@ import aiohttp
 
 from perplexity import scope
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse, PerplexityError
-from perplexity.request_log import BeforeSending, RequestLog
+from perplexity.scope import BeforeSending, RequestLog
 from perplexity.types import JSON
 from perplexity.urls import hostname, is_https_or_loopback, is_loopback
 from perplexity.version import __version__

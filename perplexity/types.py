@@ -10,8 +10,8 @@ from typing import Any, Literal
 from perplexity.attempts import Attempt
 from perplexity.errors import PerplexityError
 from perplexity.filters import NO_FILTERS, Filters
-from perplexity.request_log import BeforeSending
 from perplexity.retry import Retries
+from perplexity.scope import BeforeSending
 
 Context = Literal["low", "medium", "high"]
 

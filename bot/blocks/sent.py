@@ -16,7 +16,7 @@ from bot.model.message import Block
 from bot.privacy.redaction import left_out_text
 from bot.privacy.sent_requests import SentRequests
 from perplexity.formatting import pluralize
-from perplexity.request_log import SentRequest
+from perplexity.scope import SentRequest
 
 MAX_BLOCKS = 95
 MAX_TEXT = 2_900

@@ -37,9 +37,8 @@ from perplexity.errors import PerplexityError, RequestCancelled, RunFailed, Stre
 from perplexity.providers import open_providers
 from perplexity.providers.base import Provider
 from perplexity.providers.perplexity import PerplexityProvider
-from perplexity.request_log import RequestLog, SentRequest
 from perplexity.retry import RetryPolicy
-from perplexity.scope import logged_requests
+from perplexity.scope import RequestLog, SentRequest, logged_requests
 from perplexity.types import Done, Message, Query, Question, RunStarted, TextDelta
 
 MAX_SLACK_CALLS, MAX_CHECKING_CALLS = 40, 27

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from bot.model.membership import Identity
 from perplexity import scope
-from perplexity.key_overrides import OwnKeys
+from perplexity.scope import OwnKeys
 
 
 @dataclass(frozen=True, kw_only=True)

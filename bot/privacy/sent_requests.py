@@ -11,7 +11,7 @@ from uuid import UUID
 
 from bot.privacy.redaction import Redaction, Redactor, count_left_out
 from perplexity import scope
-from perplexity.request_log import RequestLog, SentRequest
+from perplexity.scope import RequestLog, SentRequest
 from perplexity.steps import Call, Replies, Request
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query, Question

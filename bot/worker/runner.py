@@ -49,8 +49,7 @@ from perplexity.errors import (
 from perplexity.filters import in_words
 from perplexity.models import Effort
 from perplexity.notes import is_empty_result
-from perplexity.request_log import BeforeSending
-from perplexity.scope import logged_requests
+from perplexity.scope import BeforeSending, logged_requests
 from perplexity.steps import Step
 from perplexity.threads import run_in_thread, run_in_thread_if_long
 from perplexity.types import Event, Usage

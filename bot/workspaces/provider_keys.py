@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bot.settings import Settings
-from perplexity.key_overrides import OwnKeys
 from perplexity.providers import PROVIDERS
+from perplexity.scope import OwnKeys
 
 AGENT, AGENT_MODEL = "agent", "Agent"
 """The name of the agent's model among the services, and that of its runs."""

@@ -35,8 +35,7 @@ from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import UNINSTALLED, WorkspaceRow, WorkspaceStore
 from bot.workspaces.installations import Installations, Installed, OAuthGrant, RefreshFailed
 from bot.workspaces.provider_keys import own_keys
-from perplexity.key_overrides import OwnKeys
-from perplexity.scope import using_keys
+from perplexity.scope import OwnKeys, using_keys
 
 log = logging.getLogger(__name__)
 

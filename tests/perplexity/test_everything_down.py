@@ -20,8 +20,8 @@ from perplexity.models import FallbackTimeouts
 from perplexity.providers.brave import Brave
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.providers.perplexity import PerplexityProvider
-from perplexity.request_log import SentRequest
 from perplexity.retry import RetryPolicy
+from perplexity.scope import SentRequest
 from perplexity.types import Message, Question
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.brave import FakeBrave

@@ -12,8 +12,7 @@ from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.client import PerplexityClient
 from perplexity.errors import AuthenticationError, ServerError
 from perplexity.fallback import Fallback
-from perplexity.key_overrides import OwnKeys
-from perplexity.scope import current, using_keys
+from perplexity.scope import OwnKeys, current, using_keys
 from perplexity.types import Query
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.provider import FakeProvider

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from perplexity.errors import InvalidRequest, RateLimitError
-from perplexity.key_overrides import OwnKeys
 from perplexity.limiter import CallKind, Limits, MemoryLimiter, parse_limits
-from perplexity.scope import using_keys
+from perplexity.scope import OwnKeys, using_keys
 
 SERVICES = ("perplexity", "brave")
 

@@ -74,8 +74,8 @@ from perplexity.filters import Filters
 from perplexity.mcp_server.tools import pages_text, response_text
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
-from perplexity.request_log import SentRequest
 from perplexity.sanitize import format_pages
+from perplexity.scope import SentRequest
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source
 from perplexity.urls import safe_url
 from tests.fakes.judge import harms_of_markdown, harms_of_plain_text, harms_of_tool_result

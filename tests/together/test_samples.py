@@ -67,7 +67,7 @@ from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.filters import NO_FILTERS
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
-from perplexity.request_log import SentRequest
+from perplexity.scope import SentRequest
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source, Usage
 from perplexity.x_posts.types import Sentiment
 

@@ -39,8 +39,7 @@ from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE, propos
 from perplexity.claims.types import ProposedClaims
 from perplexity.formatting import format_dollars
 from perplexity.providers.base import Provider
-from perplexity.request_log import SentRequest
-from perplexity.scope import logged_requests
+from perplexity.scope import SentRequest, logged_requests
 from perplexity.urls import safe_url
 
 log = logging.getLogger(__name__)

@@ -18,9 +18,8 @@ from bot.storage.installation import WorkspaceStore
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import Pool, connection_pool
 from bot.worker.background import cancel_runs
-from perplexity.key_overrides import OwnKeys
 from perplexity.providers import open_providers
-from perplexity.scope import using_keys
+from perplexity.scope import OwnKeys, using_keys
 from perplexity.terminal import escape_json
 
 CancelRuns = Callable[[Mapping[str, Sequence[str]]], Awaitable[None]]

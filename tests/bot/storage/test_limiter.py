@@ -20,9 +20,8 @@ from bot.storage.limiter import HeldTurn, PostgresLimiter, holding
 from bot.storage.questions import NO_LIMITS, FairShare, Pool, QuestionStore, connection_pool
 from bot.worker.queue import JobQueue
 from perplexity.errors import RateLimitError
-from perplexity.key_overrides import OwnKeys
 from perplexity.limiter import Limits
-from perplexity.scope import using_keys
+from perplexity.scope import OwnKeys, using_keys
 
 BEGAN = datetime(2026, 11, 24, 9, tzinfo=UTC)
 URL = "https://api.perplexity.ai"
