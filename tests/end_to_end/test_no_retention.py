@@ -40,22 +40,15 @@ async def test_nothing_is_left_when_the_answer_is_posted(harness: Driver, line: 
 @pytest.mark.parametrize(
     ("action", "value"),
     [
-        ("share", None),
         ("more", "go_deeper"),
         ("sources", None),
-        *(("more", one) for one in ("regenerate", "save", "sent")),
+        *(("more", one) for one in ("regenerate", "sent")),
     ],
 )
 async def test_buttons_that_need_the_text_say_that_it_is_gone(harness: Driver, action: str, value: str | None) -> None:
     answer = await harness.answered("/ask why")
 
     assert await harness.told(answer, action, value) == TEXT_DELETED
-
-
-async def test_a_button_below_search_results_says_so_too(harness: Driver) -> None:
-    answer = await harness.answered("/search why")
-
-    assert await harness.told(answer, "ask_about") == TEXT_DELETED
 
 
 async def test_a_failure_cannot_be_tried_again(harness: Driver) -> None:
