@@ -322,7 +322,7 @@ class WorkspaceStore:
     async def user_team(self, user_id: str, *, seconds: float, team_id: str = "") -> str:
         """Return the workspace that an event of the last `seconds` named as a person's; empty if none did."""
         user_id = self._person(team_id, user_id)
-        row = await self._row(_USER_TEAM, {"user_id": user_id, "seconds": seconds})
+        row = await self._pool.fetch_one(_USER_TEAM, {"user_id": user_id, "seconds": seconds})
         return str(row["user_team"]) if row else ""
 
     def _person(self, team_id: str, user_id: str) -> str:
@@ -332,28 +332,25 @@ class WorkspaceStore:
         """Record that a thread is read now; return False if one was read in the last minute, by any process."""
         workspace = workspace_key()
         method = f"conversations.replies {workspace}" if workspace else "conversations.replies"
-        return await self._row(_RECORD_THREAD_READ, {"method": method}) is not None
+        return await self._pool.fetch_one(_RECORD_THREAD_READ, {"method": method}) is not None
 
     async def begins_thread(self, question_id: UUID) -> bool:
         """Return whether a mention starts a thread, rather than being a reply in one."""
-        row = await self._row(_BEGINS_THREAD, {"id": question_id})
+        row = await self._pool.fetch_one(_BEGINS_THREAD, {"id": question_id})
         return bool(row and row["begins"])
 
     async def request_file(self, question_id: UUID, user_id: str, *, seconds: float) -> bool:
         """Record that a person wants a report as a file; return False if they did so within the last `seconds`."""
         values = {"question_id": question_id, "user_id": user_id, "seconds": seconds}
-        return await self._row(_REQUEST_FILE, values) is not None
+        return await self._pool.fetch_one(_REQUEST_FILE, values) is not None
 
     async def cancel_file_request(self, question_id: UUID, user_id: str) -> None:
         """Let a person ask for the file again at once, since it was not sent."""
         await self._pool.execute(_CANCEL_FILE_REQUEST, {"question_id": question_id, "user_id": user_id})
 
     async def _workspace(self, query: LiteralString, values: Mapping[str, Any]) -> WorkspaceRow | None:
-        row = await self._row(query, values)
+        row = await self._pool.fetch_one(query, values)
         return WorkspaceRow.of(row) if row else None
-
-    async def _row(self, query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
-        return await self._pool.fetch_one(query, values)
 
 
 async def other_installation(connection: AsyncConnection[DictRow], id: str) -> str | None:

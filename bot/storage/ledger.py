@@ -345,8 +345,7 @@ class Ledger:
             "leaving": Jsonb([_json(one.leaving) for one in waiting if one.leaving is not None]),
             **self._budgets,
         }
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_BOOK, values, prepare=True)).fetchall()
+        rows = await self._pool.fetch_all(_BOOK, values, prepare=True)
         return {row["asked"]: _verdict(row) for row in rows}
 
 

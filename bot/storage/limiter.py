@@ -195,9 +195,7 @@ class PostgresLimiter:
 
     async def _seconds(self, lane: str, turn: UUID, most: float | None) -> float:
         async def ask() -> float:
-            async with self.pool.connection() as connection:
-                found = await connection.execute(_TURN, {"lane": lane, "turn": turn, "most": most}, prepare=True)
-                row = await found.fetchone()
+            row = await self.pool.fetch_one(_TURN, {"lane": lane, "turn": turn, "most": most}, prepare=True)
             return float(row["seconds"]) if row else 0.0
 
         return await self.database_retry(ask)

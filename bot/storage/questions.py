@@ -485,7 +485,7 @@ class QuestionStore:
         Return None if it is another worker's, or was closed otherwise.
         """
         values = {"id": row.id, "attempt": row.claim, "state": state, "job": job}
-        closed = await self._settled(self._settle_query, values)
+        closed = await self._pool.fetch_one(self._settle_query, values | self._next_limits, prepare=True)
         return None if closed is None else Settled(home_open=closed["home_open"])
 
     async def withdraw_answer(self, question_id: UUID) -> None:
@@ -580,13 +580,9 @@ class QuestionStore:
             "bounded": share.bounded,
         }
 
-    async def _settled(self, query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
-        return await self._pool.fetch_one(query, {**values, **self._next_limits}, prepare=True)
-
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
-        async with self._pool.connection() as connection:
-            cursor = await connection.execute(query, {"id": row.id, "attempt": row.claim, **values}, prepare=True)
-            return await cursor.fetchone() is not None
+        values |= {"id": row.id, "attempt": row.claim}
+        return await self._pool.fetch_one(query, values, prepare=True) is not None
 
 
 _SILENCE = {

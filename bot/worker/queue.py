@@ -282,9 +282,7 @@ class RetryingJobManager(JobManager):
     async def _take_next(self, *, worker_id: int, most: int) -> list[DictRow]:
         """Take jobs by a prepared statement, which the engine's connector has none of; raise what that would."""
         try:
-            async with self._pool.connection() as connection:
-                taken = await connection.execute(_TAKE_NEXT, {"worker_id": worker_id, "most": most}, prepare=True)
-                return await taken.fetchall()
+            return await self._pool.fetch_all(_TAKE_NEXT, {"worker_id": worker_id, "most": most}, prepare=True)
         except Error as error:
             raise ConnectorException from error
 
@@ -484,8 +482,7 @@ class JobQueue:
 
     async def recover_stalled_once(self, questions: QuestionStore) -> None:
         """Requeue the jobs of dead workers, and enqueue open questions that have no job."""
-        async with self._pool.connection() as connection:
-            await connection.execute(_WRITE)
+        await self._pool.execute(_WRITE)
         async with self._pool.transaction() as connection:
             rows = await (await connection.execute(_HEARTBEATS)).fetchall()
             beats = {row["id"]: row["last_heartbeat"] for row in rows}

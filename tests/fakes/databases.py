@@ -163,6 +163,8 @@ class FlakyPool:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._pool, name)
 
+    execute, fetch_one, fetch_all = Pool.execute, Pool.fetch_one, Pool.fetch_all
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection[DictRow]]:
         self._left -= 1

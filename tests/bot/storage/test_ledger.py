@@ -276,6 +276,7 @@ class LosingReplies:
 
     pool: Pool
     replies: int = 0
+    fetch_all = Pool.fetch_all
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection[DictRow]]:
@@ -600,6 +601,7 @@ class SuspendedAfterBooking:
     question: UUID
     now: float = 0.0
     taken_over: bool = True
+    fetch_all = Pool.fetch_all
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection[DictRow]]:
