@@ -1,5 +1,7 @@
 // What Slack shows around the messages: the prompts that the app suggests, and what it does in a thread, with Slack's own
 // stop button.
+import { button, make } from "./dom.js";
+
 const prompts = document.querySelector("#prompts");
 const title = document.querySelector("#prompts-title");
 const buttons = prompts.querySelector("div");
@@ -31,18 +33,9 @@ export function createAround({ state, onPrompt, onStop }) {
   }
 
   function status(text, thread) {
-    const item = document.createElement("li");
-    item.append(`${state.app} ${text} `, button("Stop", () => onStop({ channel: state.channel, thread })));
-    return item;
+    const stop = button("Stop", () => onStop({ channel: state.channel, thread }));
+    return make("li", {}, `${state.app} ${text} `, stop);
   }
 
   return { change, clear, show };
-}
-
-export function button(label, onClick) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.textContent = label;
-  made.addEventListener("click", onClick);
-  return made;
 }

@@ -39,7 +39,7 @@ export function createComposer({ state, onSend, onShortcut }) {
 
   function enterThread(message) {
     thread = message.thread_ts ?? message.ts;
-    const { label, is_im: direct } = conversation();
+    const { label, is_im: direct } = state.here;
     threading.querySelector("span").textContent = `Replying in a thread of ${direct ? state.app : `#${label}`}`;
     threading.hidden = false;
     input.placeholder = "Reply…";
@@ -49,16 +49,12 @@ export function createComposer({ state, onSend, onShortcut }) {
   function leaveThread() {
     thread = null;
     threading.hidden = true;
-    const { label, is_im: direct } = conversation();
+    const { label, is_im: direct } = state.here;
     input.placeholder = direct ? `Message ${state.app}` : `Message #${label}, or / for commands`;
   }
 
   function globalOnes() {
     return state.shortcuts.filter(({ type }) => type === "global");
-  }
-
-  function conversation() {
-    return state.channels.find((channel) => channel.id === state.channel);
   }
 
   // Up at the start of an empty or recalled line goes back, Down comes forward again.

@@ -1,5 +1,5 @@
 // What a newcomer can press: questions to ask, or, where no key is set, recorded examples.
-import { button } from "./around.js";
+import { button } from "./dom.js";
 
 const list = document.querySelector("#examples");
 const inside = document.querySelector("#empty");
@@ -22,7 +22,7 @@ export function createExamples({ state, onPrompt }) {
     about.textContent = state.prompts.length ? RECORDED : usual;
   }
 
-  const made = ({ label, line }) => Object.assign(button(label, () => onPrompt(line)), { title: line });
+  const made = ({ label, line }) => button(label, () => onPrompt(line), { title: line });
 
   // A command's name may carry a prefix, so its end says which it is.
   function lineOf(where, question) {

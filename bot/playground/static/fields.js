@@ -1,5 +1,6 @@
 // The interactive elements of a view: what each looks like, and what a person has entered into it.
 // A field is {node, control, read, write}: `control` takes the focus, `read` gives a raw value as the server takes it.
+import { button as made, make } from "./dom.js";
 import { attachMenu } from "./menu.js";
 import { render } from "./renderer.js";
 
@@ -27,10 +28,10 @@ const PUBLIC = { filter: { include: ["public"] } };
 const MAKERS = {
   button,
   overflow,
-  plain_text_input: (element, context) => (element.multiline ? textarea(element, context) : typed(element, context)),
-  number_input: (element, context) => typed(element, context, { inputMode: "decimal" }),
-  url_text_input: (element, context) => typed(element, context, { inputMode: "url" }),
-  email_text_input: (element, context) => typed(element, context, { inputMode: "email" }),
+  plain_text_input: (element, context) => (element.multiline ? textarea(element) : typed(element, context)),
+  number_input: (element, context) => typed(element, context, "decimal"),
+  url_text_input: (element, context) => typed(element, context, "url"),
+  email_text_input: (element, context) => typed(element, context, "email"),
   datepicker: (element, context) => picker(element, context, "date"),
   timepicker: (element, context) => picker(element, context, "time"),
   datetimepicker: moment,
@@ -47,31 +48,23 @@ const MAKERS = {
 };
 
 function button(element, { onPick }) {
-  const node = document.createElement("button");
-  node.type = "button";
-  node.className = `element ${element.style ?? ""}`;
-  node.textContent = element.text.text;
-  node.addEventListener("click", () => {
+  const press = () => {
     if (/^https?:\/\//i.test(element.url ?? "")) window.open(element.url, "_blank", "noopener,noreferrer");
     onPick(null);
-  });
+  };
+  const node = made(element.text.text, press, { className: `element ${element.style ?? ""}` });
   return { node, control: node };
 }
 
 function overflow(element, { onPick }) {
-  const node = document.createElement("span");
-  const opener = document.createElement("button");
-  opener.type = "button";
-  opener.className = "element overflow";
-  opener.textContent = "⋯";
-  node.append(opener);
+  const opener = made("⋯", null, { className: "element overflow" });
   attachMenu(opener, () => element.options.map(({ text, value }) => ({ label: text.text, onPick: () => onPick(value) })));
-  return { node, control: opener };
+  return { node: make("span", {}, opener), control: opener };
 }
 
-function typed(element, { onEnter }, more = {}) {
-  const node = Object.assign(document.createElement("input"), { type: "text", dir: "auto", ...more });
-  node.placeholder = element.placeholder?.text ?? "";
+function typed(element, { onEnter }, inputMode = "") {
+  const placeholder = element.placeholder?.text ?? "";
+  const node = make("input", { type: "text", dir: "auto", inputMode, placeholder });
   node.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.isComposing && onEnter?.()) event.preventDefault();
   });
@@ -79,25 +72,17 @@ function typed(element, { onEnter }, more = {}) {
 }
 
 function textarea(element) {
-  const node = Object.assign(document.createElement("textarea"), { rows: 4, dir: "auto" });
-  node.placeholder = element.placeholder?.text ?? "";
-  return single(node);
+  return single(make("textarea", { rows: 4, dir: "auto", placeholder: element.placeholder?.text ?? "" }));
 }
 
 function picker(element, { onChange }, type) {
-  const node = Object.assign(document.createElement("input"), { type });
-  node.addEventListener("change", onChange);
+  const node = make("input", { type, onchange: onChange });
   if (!element.timezone) return single(node);
-  const both = document.createElement("span");
-  const zone = document.createElement("small");
-  zone.textContent = element.timezone;
-  both.append(node, " ", zone);
-  return { ...single(node), node: both };
+  return { ...single(node), node: make("span", {}, node, " ", make("small", {}, element.timezone)) };
 }
 
 function moment(element, { onChange }) {
-  const node = Object.assign(document.createElement("input"), { type: "datetime-local" });
-  node.addEventListener("change", onChange);
+  const node = make("input", { type: "datetime-local", onchange: onChange });
   const written = (seconds) => new Date((seconds - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000);
   return {
     ...single(node),
@@ -111,39 +96,27 @@ function single(node) {
 }
 
 function menu(element, { onChange }, groups) {
-  const node = document.createElement("select");
   const empty = optionOf({ text: { text: element.placeholder?.text ?? "Choose" }, value: "" });
-  node.append(empty, ...groups.flatMap(groupOf));
-  node.addEventListener("change", onChange);
-  return single(node);
+  return single(make("select", { onchange: onChange }, empty, ...groups.flatMap(groupOf)));
 }
 
 function groupOf({ label, options }) {
-  if (!label) return options.map(optionOf);
-  const group = document.createElement("optgroup");
-  group.label = label.text;
-  group.append(...options.map(optionOf));
-  return group;
+  const entries = options.map(optionOf);
+  return label ? make("optgroup", { label: label.text }, ...entries) : entries;
 }
 
 function optionOf({ text, value }) {
-  return Object.assign(document.createElement("option"), { value, textContent: text.text });
+  return make("option", { value }, text.text);
 }
 
 function choices(element, { id, onChange }, options, type = "checkbox") {
-  const node = document.createElement("div");
-  node.className = "choices";
-  node.tabIndex = -1;
-  node.setAttribute("role", type === "radio" ? "radiogroup" : "group");
+  const node = make("div", { className: "choices", tabIndex: -1, role: type === "radio" ? "radiogroup" : "group" });
   const inputs = options.map(({ text, value, description }, index) => {
-    const input = Object.assign(document.createElement("input"), { type, name: id, value, id: `${id}-${index}` });
-    input.addEventListener("change", onChange);
-    const label = Object.assign(document.createElement("label"), { htmlFor: input.id });
+    const input = make("input", { type, name: id, value, id: `${id}-${index}`, onchange: onChange });
+    const label = make("label", { htmlFor: input.id });
     const about = description ? [{ type: "context", elements: [description] }] : [];
     render(label, [{ type: "section", text }, ...about]);
-    const line = document.createElement("div");
-    line.append(input, label);
-    node.append(line);
+    node.append(make("div", {}, input, label));
     return input;
   });
   const chosen = () => inputs.filter((input) => input.checked).map((input) => input.value);
@@ -156,8 +129,7 @@ function choices(element, { id, onChange }, options, type = "checkbox") {
 }
 
 function unknown(element) {
-  const node = document.createElement("p");
-  node.textContent = `The playground does not show ${element.type}.`;
+  const node = make("p", {}, `The playground does not show ${element.type}.`);
   return { node, control: node };
 }
 

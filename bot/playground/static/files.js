@@ -1,17 +1,15 @@
 // The files of a message, each a link that downloads it.
+import { make } from "./dom.js";
+
 export function showFiles(list, files) {
   list.hidden = !files.length;
   list.replaceChildren(...files.map(entry));
 }
 
 function entry({ id, name, title, size }) {
-  const item = document.createElement("li");
-  const link = Object.assign(document.createElement("a"), { href: `/playground/files/${id}`, download: name });
-  link.textContent = title;
-  const about = document.createElement("small");
-  about.textContent = title === name ? sizeOf(size) : `${name} · ${sizeOf(size)}`;
-  item.append(link, " ", about);
-  return item;
+  const link = make("a", { href: `/playground/files/${id}`, download: name }, title);
+  const about = title === name ? sizeOf(size) : `${name} · ${sizeOf(size)}`;
+  return make("li", {}, link, " ", make("small", {}, about));
 }
 
 function sizeOf(bytes) {

@@ -1,4 +1,6 @@
 // A button that opens a menu: arrow keys go through the entries, Escape and Tab close it, the focus comes back.
+import { button as made, make } from "./dom.js";
+
 let opened = null; // {button, menu}
 
 // `entries` returns what the menu offers now: [{label, onPick}].
@@ -14,11 +16,8 @@ export function attachMenu(button, entries) {
 
 function open(button, entries) {
   close();
-  const menu = document.createElement("div");
-  menu.className = "menu";
-  menu.setAttribute("role", "menu");
-  menu.setAttribute("aria-label", button.getAttribute("aria-label") ?? button.textContent);
-  menu.append(...entries.map(({ label, onPick }) => entryOf(label, onPick)));
+  const label = button.getAttribute("aria-label") ?? button.textContent;
+  const menu = make("div", { className: "menu", role: "menu", "aria-label": label }, ...entries.map(entryOf));
   menu.addEventListener("keydown", (event) => key(event, menu));
   menu.addEventListener("focusout", ({ relatedTarget }) => {
     if (!menu.contains(relatedTarget) && relatedTarget !== button) close();
@@ -30,19 +29,12 @@ function open(button, entries) {
   menu.firstElementChild?.focus();
 }
 
-function entryOf(label, onPick) {
-  const entry = document.createElement("button");
-  entry.type = "button";
-  entry.tabIndex = -1;
-  entry.setAttribute("role", "menuitem");
-  entry.textContent = label;
-  entry.addEventListener("click", () => {
-    const { button } = opened;
-    close();
-    button.focus();
+function entryOf({ label, onPick }) {
+  const pick = () => {
+    dismiss();
     onPick();
-  });
-  return entry;
+  };
+  return made(label, pick, { tabIndex: -1, role: "menuitem" });
 }
 
 function key(event, menu) {

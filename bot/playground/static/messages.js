@@ -151,8 +151,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
   function refresh() {
     for (const { message, element } of shown.values()) element.hidden = message.channel !== state.channel;
     const last = [...list.querySelectorAll("article:not([hidden])")].at(-1);
-    const direct = state.channels.find((channel) => channel.id === state.channel)?.is_im;
-    empty.hidden = Boolean(last || direct);
+    empty.hidden = Boolean(last || state.here?.is_im);
     examples.place({ empty: !empty.hidden, failed: Boolean(last?.querySelector("#retry")) });
   }
 

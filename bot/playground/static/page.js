@@ -9,8 +9,13 @@ import { setNames } from "./renderer.js";
 import { follow } from "./stream.js";
 import { notice, post } from "./wire.js";
 
-const state = { boot: null, channel: null, channels: [], commands: [], prompts: [], app: "", you: "" };
-Object.assign(state, { people: [], shortcuts: [], home_tab: false });
+const state = {
+  boot: null, channel: null, channels: [], commands: [], prompts: [], app: "", you: "",
+  people: [], shortcuts: [], home_tab: false,
+  get here() {
+    return this.channels.find(({ id }) => id === this.channel);
+  },
+};
 
 const messages = createMessages({
   state,
@@ -80,7 +85,7 @@ function stop({ channel, thread }) {
 
 function open(channelId) {
   state.channel = channelId;
-  const { label, is_im: direct } = state.channels.find((channel) => channel.id === channelId);
+  const { label, is_im: direct } = state.here;
   document.querySelector("#title").textContent = direct ? state.app : `# ${label}`;
   document.title = direct ? state.app : `#${label} · ${state.app}`;
   sidebar.show();

@@ -1,4 +1,6 @@
 // The channels, with a dot next to one that has something new.
+import { button, make } from "./dom.js";
+
 const list = document.querySelector("#channels");
 
 export function createSidebar({ state, onOpen }) {
@@ -9,18 +11,14 @@ export function createSidebar({ state, onOpen }) {
     list.replaceChildren(...state.channels.map(entry));
   }
 
-  function entry(channel) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.dataset.channel = channel.id;
-    button.className = channel.is_im ? "direct" : "channel";
-    button.append(channel.is_im ? channel.label : `# ${channel.label}`);
-    button.setAttribute("aria-current", String(channel.id === state.channel));
-    if (unread.has(channel.id)) button.append(dot());
-    button.addEventListener("click", () => onOpen(channel.id));
-    const item = document.createElement("li");
-    item.append(button);
-    return item;
+  function entry({ id, label, is_im: direct }) {
+    const opener = button(direct ? label : `# ${label}`, () => onOpen(id), {
+      className: direct ? "direct" : "channel",
+      "data-channel": id,
+      "aria-current": String(id === state.channel),
+    });
+    if (unread.has(id)) opener.append(make("span", { className: "unread", role: "img", "aria-label": "new messages" }));
+    return make("li", {}, opener);
   }
 
   return {
@@ -30,12 +28,4 @@ export function createSidebar({ state, onOpen }) {
       show();
     },
   };
-}
-
-function dot() {
-  const mark = document.createElement("span");
-  mark.className = "unread";
-  mark.setAttribute("role", "img");
-  mark.setAttribute("aria-label", "new messages");
-  return mark;
 }

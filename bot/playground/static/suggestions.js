@@ -1,4 +1,6 @@
 // What can be typed at the beginning of a line, above the composer: slash commands and the app's name.
+import { make } from "./dom.js";
+
 const list = document.querySelector("#suggestions");
 const input = document.querySelector("#input");
 
@@ -28,11 +30,9 @@ export function createSuggestions({ state, onPick }) {
   }
 
   function option(command, index) {
-    const item = document.createElement("li");
-    item.id = `suggestion-${index}`;
-    item.setAttribute("role", "option");
-    item.setAttribute("aria-selected", String(index === at));
-    item.append(part("b", command.name), part("span", command.usage_hint), part("small", command.description));
+    const parts = { b: command.name, span: command.usage_hint, small: command.description };
+    const item = make("li", { id: `suggestion-${index}`, role: "option", "aria-selected": String(index === at) });
+    item.append(...Object.entries(parts).map(([tag, text]) => make(tag, {}, text)));
     item.addEventListener("mousedown", (event) => {
       event.preventDefault();
       onPick(command.name);
@@ -60,10 +60,4 @@ export function createSuggestions({ state, onPick }) {
   }
 
   return { update, hide, key };
-}
-
-function part(tag, text) {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  return element;
 }

@@ -1,6 +1,7 @@
 // The blocks of a view, and what was entered into them. A block that did not change keeps its node, so an update of the
 // view takes away neither the cursor nor what was typed.
 import { confirmed } from "./confirm.js";
+import { make } from "./dom.js";
 import { createField, rawOf } from "./fields.js";
 import { discard, render } from "./renderer.js";
 
@@ -34,7 +35,7 @@ export function createSurface(container, { state, name, onPress }) {
     const json = JSON.stringify(block);
     const old = known.get(block.block_id);
     if (old?.json === json) return old;
-    const part = make(block);
+    const part = partOf(block);
     for (const [actionId, { field, type }] of part.fields) {
       const same = old?.fields.get(actionId)?.type === type;
       const typed = same ? before[block.block_id]?.[actionId] : undefined;
@@ -43,9 +44,8 @@ export function createSurface(container, { state, name, onPress }) {
     return { ...part, json };
   }
 
-  function make(block) {
-    const node = document.createElement("div");
-    node.className = `block ${block.type}`;
+  function partOf(block) {
+    const node = make("div", { className: `block ${block.type}` });
     const fields = new Map();
     const add = (element, more) => {
       const key = `${name}-${block.block_id}-${element.action_id}`;
@@ -56,8 +56,7 @@ export function createSurface(container, { state, name, onPress }) {
     };
     const shown = [];
     const draw = (drawn) => {
-      const inner = document.createElement("div");
-      inner.className = "drawn";
+      const inner = make("div", { className: "drawn" });
       render(inner, [drawn]);
       inner.querySelectorAll(TABLES).forEach((table) => (table.tabIndex = 0));
       shown.push(inner);
@@ -84,13 +83,12 @@ export function createSurface(container, { state, name, onPress }) {
 
   function fillInput(node, block, add) {
     const id = `${name}-${block.block_id}`;
-    const label = Object.assign(document.createElement("label"), { id: `${id}-label` });
-    label.textContent = block.label.text + (block.optional ? " (optional)" : "");
+    const label = make("label", { id: `${id}-label` }, block.label.text + (block.optional ? " (optional)" : ""));
     const field = add(block.element, { label: label.id });
     label.htmlFor = field.control.id;
     node.append(label, field.node);
-    const hint = note(`${id}-hint`, "hint", block.hint?.text);
-    const error = note(`${id}-error`, "error", "");
+    const hint = make("p", { id: `${id}-hint`, className: "hint", hidden: !block.hint }, block.hint?.text ?? "");
+    const error = make("p", { id: `${id}-error`, className: "error", hidden: true, role: "alert" });
     node.append(hint, error);
     field.control.setAttribute("aria-describedby", `${hint.id} ${error.id}`);
     // A group of checkboxes has no such attribute.
@@ -152,10 +150,4 @@ export function createSurface(container, { state, name, onPress }) {
   }
 
   return { show, values, clear, focus };
-}
-
-function note(id, className, text) {
-  const node = Object.assign(document.createElement("p"), { id, className, textContent: text ?? "", hidden: !text });
-  if (className === "error") node.setAttribute("role", "alert");
-  return node;
 }

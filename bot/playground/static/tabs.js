@@ -11,8 +11,7 @@ export function createTabs({ state }) {
 
   // Only the direct message has tabs, and only if the app has a home.
   function show() {
-    const { is_im: direct } = state.channels.find((channel) => channel.id === state.channel);
-    list.hidden = !direct || !state.home_tab;
+    list.hidden = !state.here.is_im || !state.home_tab;
     if (channel !== state.channel) select("messages"); // and not after a lost connection
     channel = state.channel;
   }
