@@ -56,6 +56,12 @@ class SlackError(Exception):
         self.details = details
 
 
+def refuse(problems: Sequence[str]) -> None:
+    """Raise `SlackError` if there are problems, each with an error's name and the reason."""
+    if problems:
+        raise SlackError(problems[0].partition(":")[0], response_metadata={"messages": problems})
+
+
 def check_message(payload: Dict) -> list[str]:
     """Return Slack's error names, each with the reason; empty for a message that Slack takes.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from bot.playground.slack.limits import MAX_MARKDOWN, SlackError, check_blocks
+from bot.playground.slack.limits import MAX_MARKDOWN, SlackError, check_blocks, refuse
 from bot.playground.slack.request_parsing import Block, json_value
 
 LIFETIME_SECONDS = 306.0
@@ -165,8 +165,7 @@ class Stream:
     def check(self) -> None:
         """Raise `SlackError` if the whole message exceeds one of Slack's limits; takes time in proportion to it."""
         streamed = [block for block in self.streamed_blocks() if not _is_empty(block)]
-        if problems := check_blocks(streamed, self.closing):
-            raise SlackError(problems[0].partition(":")[0], response_metadata={"messages": problems})
+        refuse(check_blocks(streamed, self.closing))
 
 
 def read_content(arguments: Mapping[str, Any]) -> Content:

@@ -1,6 +1,6 @@
 """Slack's Web API methods that the app calls.
 
-A new method is one function and one line in `METHODS`. https://docs.slack.dev/reference/methods
+A new method is one function, with its name and its scope. https://docs.slack.dev/reference/methods
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bot.playground.slack.limits import MAX_TEXT_BYTES, SlackError, check_message, check_view
+from bot.playground.slack.limits import MAX_TEXT_BYTES, SlackError, check_message, check_view, refuse
 from bot.playground.slack.request_parsing import BadInput, blocks_of, json_value, text_of, ts_of
 from bot.playground.slack.streams import DISPLAY_MODES, Ending, Stream, read_content, replaces_rich_text
 from bot.playground.slack.thread_status import SuggestedPrompt
@@ -24,11 +24,28 @@ Arguments = Mapping[str, Any]
 Method = Callable[["WebApi", Arguments], Awaitable[dict[str, Any]]]
 
 
+METHODS: dict[str, Method] = {}
+
+SCOPES: dict[str, str | None] = {}
+"""The scope that a method needs; those of most `conversations` methods depend on the channel."""
+
+WITHOUT_TOKEN = {"blocks.validate"}
+
+
+def _method(name: str, *, scope: str | None = None) -> Callable[[Method], Method]:
+    """Register a function as a method."""
+
+    def register(method: Method) -> Method:
+        METHODS[name], SCOPES[name] = method, scope
+        return method
+
+    return register
+
+
 async def check(message: Mapping[str, Any]) -> None:
     """Raise `SlackError` for a message that exceeds one of Slack's limits."""
     # It renders the message; the app, which may run on the same event loop, does not wait for it.
-    if problems := await asyncio.to_thread(check_message, message):
-        raise SlackError(problems[0].partition(":")[0], response_metadata={"messages": problems})
+    refuse(await asyncio.to_thread(check_message, message))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +84,7 @@ class WebApi:
             raise SlackError("missing_scope", needed=scope, provided=",".join(granted))
 
 
+@_method("assistant.threads.setSuggestedPrompts", scope="assistant:write")
 async def _suggest_prompts(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     channel = _channel(api, arguments, name="channel_id")
     prompts = _decode_argument(arguments, "prompts", list) or []
@@ -80,6 +98,7 @@ async def _suggest_prompts(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {}
 
 
+@_method("assistant.threads.setStatus", scope="chat:write")
 async def _set_status(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     channel, thread_ts = _channel(api, arguments, name="channel_id"), _thread(arguments)
     if len(_decode_argument(arguments, "loading_messages", list) or []) > MAX_LOADING_MESSAGES:
@@ -88,21 +107,25 @@ async def _set_status(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {}
 
 
+@_method("agents.sessions.setStatus", scope="chat:write")
 async def _set_session_status(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     channel, thread_ts = _channel(api, arguments, name="channel_id"), _thread(arguments)
     api.timeline.around.set_session(channel.id, thread_ts, _one_of(arguments, "status", SESSION_STATUSES) or "active")
     return {}
 
 
+@_method("auth.test")
 async def _auth_test(api: WebApi, _: Arguments) -> dict[str, Any]:
     return api.workspace.identity(origin=api.origin)
 
 
+@_method("chat.postMessage", scope="chat:write")
 async def _post_message(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     message = api.timeline.put(await _compose(api, arguments))
     return {"channel": message.channel, "ts": message.ts, "message": message.as_slack(with_metadata=True)}
 
 
+@_method("chat.postEphemeral", scope="chat:write")
 async def _post_ephemeral(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     if arguments.get("user") not in api.workspace.members(_channel(api, arguments).id):
         raise SlackError("user_not_in_channel")
@@ -110,6 +133,7 @@ async def _post_ephemeral(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"message_ts": message.ts}
 
 
+@_method("chat.startStream", scope="chat:write")
 async def _start_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     channel, thread_ts = _channel(api, arguments), _thread(arguments)
     stream = Stream(
@@ -125,6 +149,7 @@ async def _start_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"channel": message.channel, "ts": message.ts}
 
 
+@_method("chat.appendStream", scope="chat:write")
 async def _append_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     content = read_content(arguments)
     if content.mode is None:
@@ -133,6 +158,7 @@ async def _append_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"channel": message.channel, "ts": message.ts}
 
 
+@_method("chat.stopStream", scope="chat:write")
 async def _stop_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     content, closing = read_content(arguments), blocks_of(_decode_argument(arguments, "blocks", list))
     metadata = _decode_argument(arguments, "metadata", dict)
@@ -163,6 +189,7 @@ async def _grow(
             return api.timeline.put(message.streaming(changed))
 
 
+@_method("chat.update", scope="chat:write")
 async def _update(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     old = _own_message(api, arguments, otherwise="cant_update_message")
     _refuse_streaming(api, old, error="streaming_state_conflict")
@@ -177,6 +204,7 @@ async def _update(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"channel": message.channel, "ts": message.ts, "text": message.text, "message": shown}
 
 
+@_method("chat.delete", scope="chat:write")
 async def _delete(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     message = _own_message(api, arguments, otherwise="cant_delete_message")
     _refuse_streaming(api, message, error="cant_delete_message")
@@ -184,22 +212,25 @@ async def _delete(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"channel": message.channel, "ts": message.ts}
 
 
+@_method("conversations.open", scope="im:write")
 async def _open(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    user = api.workspace.user(str(arguments.get("users", "")))
-    channel = None if user is None else api.workspace.channel(user["id"])
-    if user is None or channel is None:
+    user = _user(api, arguments, name="users")
+    channel = api.workspace.channel(user["id"])
+    if channel is None:
         raise SlackError("user_not_found")
     opened = {"id": channel.id, "is_im": True, "is_open": True, "user": user["id"], "context_team_id": user["team_id"]}
     return {"channel": opened, "already_open": True}
 
 
+@_method("conversations.history")
 async def _history(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    channel = _readable_channel(api, arguments)
+    channel = _channel_for(api, arguments, "history").id
     return _messages([m for m in api.timeline.history(channel) if m.thread_ts in {None, m.ts}], arguments)
 
 
+@_method("conversations.replies")
 async def _replies(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    channel, root = _readable_channel(api, arguments), ts_of(arguments, "ts")
+    channel, root = _channel_for(api, arguments, "history").id, ts_of(arguments, "ts")
     thread = [m for m in reversed(api.timeline.history(channel)) if root and root in {m.ts, m.thread_ts}]
     if not thread:
         raise SlackError("thread_not_found")
@@ -208,12 +239,13 @@ async def _replies(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return _messages([m for m in thread if m.ts == root or m.ts > oldest], arguments)
 
 
+@_method("conversations.info")
 async def _info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    channel = _channel(api, arguments)
-    api.require(f"{_KINDS[channel.id[0]]}:read")
+    channel = _channel_for(api, arguments, "read")
     return {"channel": api.workspace.details(channel)}
 
 
+@_method("chat.getPermalink")
 async def _permalink(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     channel, ts = _channel(api, arguments).id, text_of(arguments, "message_ts")
     message = api.timeline.find(channel, ts)
@@ -224,16 +256,19 @@ async def _permalink(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"channel": channel, "permalink": f"{address}/archives/{channel}/p{ts.replace('.', '')}{in_thread}"}
 
 
+@_method("views.open")
 async def _open_view(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     content = await _content(arguments)
     return _shown(api, api.timeline.views.open(text_of(arguments, "trigger_id"), content))
 
 
+@_method("views.push")
 async def _push_view(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     content = await _content(arguments)
     return _shown(api, api.timeline.views.push(text_of(arguments, "trigger_id"), content))
 
 
+@_method("views.update")
 async def _update_view(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     view_id, external_id = text_of(arguments, "view_id"), text_of(arguments, "external_id")
     if bool(view_id) == bool(external_id):
@@ -243,25 +278,26 @@ async def _update_view(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return _shown(api, view)
 
 
+@_method("views.publish")
 async def _publish_view(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    user = api.workspace.user(text_of(arguments, "user_id"))
-    if user is None:
-        raise SlackError("user_not_found")
+    user = _user(api, arguments, name="user_id")
     content, version = await _content(arguments), text_of(arguments, "hash")
     return _shown(api, api.timeline.views.publish(user["id"], content, hash=version))
 
 
+@_method("conversations.members")
 async def _members(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    channel = _channel(api, arguments)
-    api.require(f"{_KINDS[channel.id[0]]}:read")
+    channel = _channel_for(api, arguments, "read")
     return _page("members", api.workspace.members(channel.id), arguments)
 
 
+@_method("files.getUploadURLExternal", scope="files:write")
 async def _upload_url(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     file = api.timeline.files.announce(name=arguments.get("filename"), length=arguments.get("length"))
     return {"file_id": file.id, "upload_url": f"{api.origin}{UPLOAD}{file.id}"}
 
 
+@_method("files.completeUploadExternal", scope="files:write")
 async def _complete_upload(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     named = _decode_argument(arguments, "files", list) or []
     channel = _channel(api, arguments, name="channel_id").id if arguments.get("channel_id") else None
@@ -273,13 +309,12 @@ async def _complete_upload(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"files": [file.as_slack() for file in files]}
 
 
+@_method("users.info", scope="users:read")
 async def _user_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    user = api.workspace.user(str(arguments.get("user", "")))
-    if user is None:
-        raise SlackError("user_not_found")
-    return {"user": user}
+    return {"user": _user(api, arguments)}
 
 
+@_method("usergroups.users.list", scope="usergroups:read")
 async def _group_members(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     users = api.workspace.groups.get(str(arguments.get("usergroup", "")))
     if users is None:
@@ -287,6 +322,7 @@ async def _group_members(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"users": users}
 
 
+@_method("blocks.validate")
 async def _validate(_: WebApi, arguments: Arguments) -> dict[str, Any]:
     view, message = (_decode_argument(arguments, name, dict) for name in ("view", "message"))
     if (view is None) == (message is None):
@@ -299,6 +335,7 @@ UPLOAD = "/playground/upload/"
 """Where files are uploaded to, followed by the id of one."""
 
 
+@_method("users.list", scope="users:read")
 async def _users(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return _page("members", api.workspace.users(), arguments)
 
@@ -308,60 +345,15 @@ SESSION_STATUSES = {"active", "processing", "suspended", "closed"}
 MAX_PROMPTS = 4
 MAX_LOADING_MESSAGES = 10
 
-METHODS: dict[str, Method] = {
-    "agents.sessions.setStatus": _set_session_status,
-    "assistant.threads.setStatus": _set_status,
-    "assistant.threads.setSuggestedPrompts": _suggest_prompts,
-    "auth.test": _auth_test,
-    "blocks.validate": _validate,
-    "chat.postMessage": _post_message,
-    "chat.postEphemeral": _post_ephemeral,
-    "chat.update": _update,
-    "chat.delete": _delete,
-    "chat.startStream": _start_stream,
-    "chat.appendStream": _append_stream,
-    "chat.stopStream": _stop_stream,
-    "chat.getPermalink": _permalink,
-    "conversations.info": _info,
-    "conversations.open": _open,
-    "conversations.history": _history,
-    "conversations.replies": _replies,
-    "conversations.members": _members,
-    "files.completeUploadExternal": _complete_upload,
-    "files.getUploadURLExternal": _upload_url,
-    "usergroups.users.list": _group_members,
-    "users.info": _user_info,
-    "users.list": _users,
-    "views.open": _open_view,
-    "views.publish": _publish_view,
-    "views.push": _push_view,
-    "views.update": _update_view,
-}
-
-WITHOUT_TOKEN = {"blocks.validate"}
-
-SCOPES = {
-    "agents.sessions.setStatus": "chat:write",
-    "assistant.threads.setStatus": "chat:write",
-    "assistant.threads.setSuggestedPrompts": "assistant:write",
-    "chat.postMessage": "chat:write",
-    "chat.postEphemeral": "chat:write",
-    "chat.update": "chat:write",
-    "chat.delete": "chat:write",
-    "chat.startStream": "chat:write",
-    "chat.appendStream": "chat:write",
-    "chat.stopStream": "chat:write",
-    "conversations.open": "im:write",
-    "usergroups.users.list": "usergroups:read",
-    "users.info": "users:read",
-    "users.list": "users:read",
-    "files.getUploadURLExternal": "files:write",
-    "files.completeUploadExternal": "files:write",
-}
-"""The scope that a method needs; those of the other `conversations` methods depend on the channel."""
-
 _KINDS = {"C": "channels", "G": "groups", "D": "im"}
 """What the scopes call a channel, by the first letter of its id."""
+
+
+def _user(api: WebApi, arguments: Arguments, *, name: str = "user") -> dict[str, Any]:
+    user = api.workspace.user(str(arguments.get(name, "")))
+    if user is None:
+        raise SlackError("user_not_found")
+    return user
 
 
 def _channel(api: WebApi, arguments: Arguments, *, name: str = "channel") -> Channel:
@@ -371,11 +363,11 @@ def _channel(api: WebApi, arguments: Arguments, *, name: str = "channel") -> Cha
     return channel
 
 
-def _readable_channel(api: WebApi, arguments: Arguments) -> str:
-    """Return the id of a channel whose messages the token may read."""
+def _channel_for(api: WebApi, arguments: Arguments, what: str) -> Channel:
+    """Return a channel for which the token has the scope to `read` it, or its `history`."""
     channel = _channel(api, arguments)
-    api.require(f"{_KINDS[channel.id[0]]}:history")
-    return channel.id
+    api.require(f"{_KINDS[channel.id[0]]}:{what}")
+    return channel
 
 
 async def _content(arguments: Arguments) -> dict[str, Any]:
@@ -383,8 +375,7 @@ async def _content(arguments: Arguments) -> dict[str, Any]:
     content = _decode_argument(arguments, "view", dict)
     if content is None:
         raise SlackError("invalid_arguments")
-    if problems := await asyncio.to_thread(check_view, content):
-        raise SlackError(problems[0].partition(":")[0], response_metadata={"messages": problems})
+    refuse(await asyncio.to_thread(check_view, content))
     return dict(content)
 
 
