@@ -7,6 +7,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 
 from slack_sdk.errors import SlackClientError
@@ -120,22 +121,17 @@ class Membership(Enum):
     """The app itself was removed from the workspace."""
 
 
+@dataclass(frozen=True)
 class SlackUsers:
     """Reads users' time zones and memberships. `profiles` is the shared cache; `sleep` pauses.
 
     https://docs.slack.dev/reference/methods/conversations.members
     """
 
-    def __init__(
-        self,
-        client: AsyncWebClient,
-        *,
-        profiles: Profiles | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self.client = client
-        self.profiles = profiles or Profiles(client)
-        self._sleep = sleep
+    client: AsyncWebClient
+    _: KW_ONLY
+    profiles: Profiles
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def timezone(self, user_id: str) -> str | None:
         """Return the time zone of a user's profile, such as Europe/Berlin; None if Slack does not return one.
@@ -149,7 +145,7 @@ class SlackUsers:
                 log.warning("people.unknown", extra={"error": type(error).__name__})
                 if pause is None or not isinstance(classify_error(error), Retryable):
                     break
-                await self._sleep(pause)
+                await self.sleep(pause)
         return None
 
     async def membership(self, user_id: str, channel_id: str) -> Membership:

@@ -51,31 +51,24 @@ class HealthReport:
     audit: AuditHealth
 
 
+@dataclass(kw_only=True)
 class HealthCheck:
     """Checks the database; one result serves all requests during the check and for a moment after it.
 
     Anyone may send requests, as often as they like. `now` is a monotonic clock in seconds.
     """
 
-    def __init__(
-        self,
-        *,
-        workers_alive: CountWorkers,
-        admin_issues: ReadAdminIssues,
-        audit: ReadAuditHealth,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._workers_alive = workers_alive
-        self._troubles = admin_issues
-        self._audit = audit
-        self._now = now
-        self._task: asyncio.Task[HealthReport | None] | None = None
-        self._ended = 0.0
+    workers_alive: CountWorkers
+    admin_issues: ReadAdminIssues
+    audit: ReadAuditHealth
+    now: Callable[[], float] = time.monotonic
+    _task: asyncio.Task[HealthReport | None] | None = None
+    _ended: float = 0.0
 
     async def __call__(self) -> HealthReport | None:
         """Return the state of the database, None if it cannot be reached. Raises its other errors."""
         task = self._task
-        if task is None or (task.done() and self._now() - self._ended >= CACHE_SECONDS):
+        if task is None or (task.done() and self.now() - self._ended >= CACHE_SECONDS):
             task = self._task = asyncio.create_task(self._check())
         # If one caller is cancelled, the others still get the result.
         return await asyncio.shield(task)
@@ -84,12 +77,12 @@ class HealthCheck:
         try:
             async with asyncio.timeout(CHECK_SECONDS):
                 return HealthReport(
-                    workers=await self._workers_alive(), admin_issues=await self._troubles(), audit=await self._audit()
+                    workers=await self.workers_alive(), admin_issues=await self.admin_issues(), audit=await self.audit()
                 )
         except (*DATABASE_UNAVAILABLE, TimeoutError):
             return None
         finally:
-            self._ended = self._now()
+            self._ended = self.now()
 
 
 def routes(

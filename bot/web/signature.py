@@ -9,6 +9,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -38,6 +39,7 @@ class RequestRejected(Exception):
         self.reason = reason
 
 
+@dataclass(frozen=True)
 class RequestVerifier:
     """Verifies Slack's requests and passes them to Bolt. `now` is the wall clock in seconds since 1970.
 
@@ -46,13 +48,11 @@ class RequestVerifier:
     https://docs.slack.dev/authentication/verifying-requests-from-slack
     """
 
-    def __init__(
-        self, app: AsyncApp, *, signing_secret: str, metrics: Metrics, now: Callable[[], float] = time.time
-    ) -> None:
-        self._app = app
-        self._secret = signing_secret.encode()
-        self._metrics = metrics
-        self._now = now
+    app: AsyncApp
+    _: KW_ONLY
+    signing_secret: str = field(repr=False)
+    metrics: Metrics
+    now: Callable[[], float] = time.time
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer `POST /slack/events`: commands, events and interactivity."""
@@ -62,7 +62,7 @@ class RequestVerifier:
             body = await _read_body(request)
             timestamps = request.headers.getall("X-Slack-Request-Timestamp", [])
             signatures = request.headers.getall("X-Slack-Signature", [])
-            verify(timestamps, signatures, body, secret=self._secret, now=self._now())
+            verify(timestamps, signatures, body, secret=self.signing_secret.encode(), now=self.now())
             parsed = parse(body, content_type=request.content_type)
         except TooSlow:
             self._reject(408, TOO_SLOW)
@@ -70,11 +70,11 @@ class RequestVerifier:
         except RequestRejected as error:
             return self._reject(error.status, error.reason)
         response = await self._dispatch(parsed, request)
-        self._metrics.acked(time.monotonic() - started)
+        self.metrics.acked(time.monotonic() - started)
         return response
 
     def _reject(self, status: int, reason: str) -> web.Response:
-        self._metrics.refused(status)
+        self.metrics.refused(status)
         log.info("request.refused", extra={"status": status, "error": reason})
         return web.Response(status=status, text=reason)
 
@@ -86,7 +86,7 @@ class RequestVerifier:
             name: value for name, value in request.headers.items() if name.lower().startswith("x-slack-")
         }
         bolt_request = AsyncBoltRequest(body=parsed, headers=headers, mode="socket_mode")
-        return await to_aiohttp_response(await self._app.async_dispatch(bolt_request))
+        return await to_aiohttp_response(await self.app.async_dispatch(bolt_request))
 
 
 async def _read_body(request: web.Request) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot.playground.slack import payloads, response_urls, web_api
@@ -26,43 +26,35 @@ class MessageClick:
     action: Mapping[str, Any]
 
 
+@dataclass(kw_only=True)
 class Conversation:
     """Sends lines and clicks to the app, and puts the app's messages into the timeline."""
 
-    def __init__(
-        self,
-        *,
-        timeline: Timeline,
-        sender: Sender,
-        app_name: str,
-        commands: Sequence[str],
-        response_base: str,
-        secret: str,
-        clock: Callable[[], float],
-    ) -> None:
-        self._timeline = timeline
-        self._sender = sender
-        self._app_name = app_name
-        self._mentioned = re.compile(rf"(?<!\w)@{re.escape(app_name)}(?!\w)", re.IGNORECASE)
-        self._names = commands
-        self._response_base = response_base
-        self._secret = secret
-        self._clock = clock
-        self._uses = response_urls.UseCounter(clock=clock)
-        self._lines: dict[str, str] = {}
+    timeline: Timeline
+    sender: Sender
+    app_name: str
+    commands: Sequence[str]
+    response_base: str
+    secret: str = field(repr=False)
+    clock: Callable[[], float]
+    _lines: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._mentioned = re.compile(rf"(?<!\w)@{re.escape(self.app_name)}(?!\w)", re.IGNORECASE)
+        self._uses = response_urls.UseCounter(clock=self.clock)
 
     async def post(self, line: str, *, channel: Channel, thread_ts: str | None = None) -> None:
         """Post a line from the composer: commands, mentions and direct messages also go to the app."""
         name, _, text = line.strip().partition(" ")
         if not name.startswith("/"):
             await self._message(line.strip(), channel=channel, thread_ts=thread_ts)
-        elif name not in self._names:
+        elif name not in self.commands:
             self._post_ephemeral(
-                channel, f"`{_inline_code(name)}` is not a valid command. Try {_either(self._names)}.", thread_ts
+                channel, f"`{_inline_code(name)}` is not a valid command. Try {_either(self.commands)}.", thread_ts
             )
         elif thread_ts is not None:
             self._post_ephemeral(
-                channel, f"`{name}` is not supported in threads. Mention `@{self._app_name}` here instead.", thread_ts
+                channel, f"`{name}` is not supported in threads. Mention `@{self.app_name}` here instead.", thread_ts
             )
         else:
             await self._command(name, text.strip(), channel=channel)
@@ -81,15 +73,15 @@ class Conversation:
             response_url=self._response_url(ticket),
         )
         try:
-            await self._sender.send_interaction(payload)
+            await self.sender.send_interaction(payload)
         except AckError as error:
             self._post_ephemeral(channel, f"This button failed with the error “{error}”")
 
     def issue_response_url(self, channel: Channel, trigger_id: str) -> str:
         """Return a response_url for new messages in a channel, as shortcuts and submitted modals have one."""
-        original = self._timeline.next_ts()
+        original = self.timeline.next_ts()
         ticket = ResponseUrlToken(
-            channel=channel.id, original=original, trigger=trigger_id, issued=self._clock(), private=True
+            channel=channel.id, original=original, trigger=trigger_id, issued=self.clock(), private=True
         )
         return self._response_url(ticket)
 
@@ -99,14 +91,14 @@ class Conversation:
             channel=channel.id,
             thread_ts=thread_ts,
             user=USER_ID,
-            streams=self._timeline.press_stop(channel.id, thread_ts),
-            event_ts=(now := self._timeline.next_ts()),
+            streams=self.timeline.press_stop(channel.id, thread_ts),
+            event_ts=(now := self.timeline.next_ts()),
         )
-        self._timeline.around.set_status(channel.id, thread_ts, "")
+        self.timeline.around.set_status(channel.id, thread_ts, "")
         try:
-            await self._sender.send_event(payloads.event_envelope(YOU, event, at=float(now)))
+            await self.sender.send_event(payloads.event_envelope(YOU, event, at=float(now)))
         except AckError as error:
-            self._post_ephemeral(channel, f"{self._app_name} did not take the stop: “{error}”", thread_ts)
+            self._post_ephemeral(channel, f"{self.app_name} did not take the stop: “{error}”", thread_ts)
 
     async def respond(self, token: str, payload: Mapping[str, Any]) -> None:
         """Show what was posted to a response_url.
@@ -114,24 +106,24 @@ class Conversation:
         Raises `ClosedError`, with Slack's error name, if the address is closed, BadInput if it is not a message, and
         `SlackError` if it exceeds one of Slack's limits.
         """
-        ticket = response_urls.decode(token, secret=self._secret)
+        ticket = response_urls.decode(token, secret=self.secret)
         text, blocks, _ = read_message(payload)
         self._uses.spend(ticket)
         if payload.get("delete_original"):
-            self._timeline.remove(ticket.channel, ticket.original)
+            self.timeline.remove(ticket.channel, ticket.original)
             return
         await web_api.check({"text": text, "blocks": blocks})
         self._show(ticket, payload)
 
     async def _message(self, line: str, *, channel: Channel, thread_ts: str | None) -> None:
         text = _escape(line)
-        shown = self._mentioned.sub(f"<@{BOT_USER_ID}|{self._app_name}>", text)
-        message = _message(channel.id, self._timeline.next_ts(), Author.YOU, shown)
-        message = self._timeline.put(replace(message, thread_ts=thread_ts))
-        self._timeline.around.suggest(channel.id, ())
+        shown = self._mentioned.sub(f"<@{BOT_USER_ID}|{self.app_name}>", text)
+        message = _message(channel.id, self.timeline.next_ts(), Author.YOU, shown)
+        message = self.timeline.put(replace(message, thread_ts=thread_ts))
+        self.timeline.around.suggest(channel.id, ())
         if not channel.is_im and shown == text:
-            start = f" or start with {_either(self._names)}" if thread_ts is None else " here"
-            how = f"To ask something, mention `@{self._app_name}`{start}."
+            start = f" or start with {_either(self.commands)}" if thread_ts is None else " here"
+            how = f"To ask something, mention `@{self.app_name}`{start}."
             self._post_ephemeral(channel, how, thread_ts)
             return
         reported = self._mentioned.sub(f"<@{BOT_USER_ID}>", text)
@@ -139,12 +131,12 @@ class Conversation:
             YOU, reported, channel=channel.id, ts=message.ts, thread_ts=thread_ts, direct=channel.is_im
         )
         try:
-            await self._sender.send_event(payloads.event_envelope(YOU, event, at=float(message.ts)))
+            await self.sender.send_event(payloads.event_envelope(YOU, event, at=float(message.ts)))
         except AckError as error:
-            self._post_ephemeral(channel, f"{self._app_name} did not take this message: “{error}”", thread_ts)
+            self._post_ephemeral(channel, f"{self.app_name} did not take this message: “{error}”", thread_ts)
 
     async def _command(self, name: str, text: str, *, channel: Channel) -> None:
-        ticket = self._issue_token(channel, original=self._timeline.next_ts(), private=True)
+        ticket = self._issue_token(channel, original=self.timeline.next_ts(), private=True)
         self._remember(ticket, _escape(f"{name} {text}".strip()))
         form = payloads.slash_command(
             YOU,
@@ -155,7 +147,7 @@ class Conversation:
             response_url=self._response_url(ticket),
         )
         try:
-            self._show_ack(ticket, await self._sender.send_form(form))
+            self._show_ack(ticket, await self.sender.send_form(form))
         except AckError as error:
             self._post_ephemeral(channel, f"{name} failed with the error “{error}”")
         except BadInput:
@@ -164,7 +156,7 @@ class Conversation:
     def _show_ack(self, ticket: ResponseUrlToken, answer: Mapping[str, Any]) -> None:
         """Show the message of the acknowledgement, unless a fast answer has replaced it already."""
         says_something = bool(answer.get("text") or answer.get("blocks"))
-        if says_something and self._timeline.find(ticket.channel, ticket.original) is None:
+        if says_something and self.timeline.find(ticket.channel, ticket.original) is None:
             self._show(ticket, {**answer, "replace_original": True})
 
     def _show(self, ticket: ResponseUrlToken, payload: Mapping[str, Any]) -> None:
@@ -173,19 +165,19 @@ class Conversation:
         replaces = bool(payload.get("replace_original")) and private == ticket.private
         line = self._lines.pop(ticket.trigger, None) if not private else None
         if line is not None:
-            self._timeline.put(_message(ticket.channel, self._timeline.next_ts(), Author.YOU, line))
-        ts = ticket.original if replaces else self._timeline.next_ts()
+            self.timeline.put(_message(ticket.channel, self.timeline.next_ts(), Author.YOU, line))
+        ts = ticket.original if replaces else self.timeline.next_ts()
         text, blocks, thread_ts = read_message(payload)
         message = _message(ticket.channel, ts, Author.APP, text)
-        self._timeline.put(replace(message, blocks=blocks, private=private, thread_ts=thread_ts))
+        self.timeline.put(replace(message, blocks=blocks, private=private, thread_ts=thread_ts))
 
     def _issue_token(self, channel: Channel, *, original: str, private: bool) -> ResponseUrlToken:
-        trigger = self._timeline.views.issue_trigger(USER_ID, channel=channel.id)
-        now = self._clock()
+        trigger = self.timeline.views.issue_trigger(USER_ID, channel=channel.id)
+        now = self.clock()
         return ResponseUrlToken(channel=channel.id, original=original, trigger=trigger, issued=now, private=private)
 
     def _response_url(self, ticket: ResponseUrlToken) -> str:
-        return self._response_base + response_urls.encode(ticket, secret=self._secret)
+        return self.response_base + response_urls.encode(ticket, secret=self.secret)
 
     def _remember(self, ticket: ResponseUrlToken, line: str) -> None:
         self._lines[ticket.trigger] = line
@@ -193,8 +185,8 @@ class Conversation:
             del self._lines[next(iter(self._lines))]
 
     def _post_ephemeral(self, channel: Channel, text: str, thread_ts: str | None = None) -> None:
-        message = _message(channel.id, self._timeline.next_ts(), Author.SLACKBOT, text)
-        self._timeline.put(replace(message, private=True, thread_ts=thread_ts))
+        message = _message(channel.id, self.timeline.next_ts(), Author.SLACKBOT, text)
+        self.timeline.put(replace(message, private=True, thread_ts=thread_ts))
 
 
 def read_message(payload: Mapping[str, Any]) -> tuple[str, tuple[Block, ...], str | None]:

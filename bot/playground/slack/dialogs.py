@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from bot.playground.slack import payloads
@@ -16,6 +17,7 @@ from bot.playground.slack.views import FAILURE, View
 from bot.playground.slack.workspace import CHANNELS, Channel, Workspace
 
 
+@dataclass(frozen=True, kw_only=True)
 class Dialogs:
     """Sends what a person does with views and shortcuts to the app.
 
@@ -23,112 +25,102 @@ class Dialogs:
     app's manifest.
     """
 
-    def __init__(
-        self,
-        *,
-        timeline: Timeline,
-        workspace: Workspace,
-        sender: Sender,
-        actor: Actor,
-        shortcuts: Sequence[Mapping[str, Any]],
-        issue_response_url: Callable[[Channel, str], str],
-    ) -> None:
-        self._timeline = timeline
-        self._views = timeline.views
-        self._workspace = workspace
-        self._sender = sender
-        self._actor = actor
-        self._kinds = {shortcut["callback_id"]: shortcut["type"] for shortcut in shortcuts}
-        self._issue_response_url = issue_response_url
+    timeline: Timeline
+    workspace: Workspace
+    sender: Sender
+    actor: Actor
+    shortcuts: Sequence[Mapping[str, Any]]
+    issue_response_url: Callable[[Channel, str], str]
 
     async def open(self, channel: Channel, *, tab: str) -> None:
         """Report that the person opened a channel at a tab; Slack does so for the direct message with the app."""
         if not channel.is_im:
             return
-        user, ts = self._actor.user, self._timeline.next_ts()
-        home = self._views.home(user)
+        user, ts = self.actor.user, self.timeline.next_ts()
+        home = self.timeline.views.home(user)
         shown = None if home is None else self._as_slack(home)
         event = payloads.home_opened(user=user, channel=channel.id, tab=tab, event_ts=ts, view=shown)
         with suppress(AckError):  # an app that does not listen misses nothing
-            await self._sender.send_event(payloads.event_envelope(self._actor, event, at=float(ts)))
+            await self.sender.send_event(payloads.event_envelope(self.actor, event, at=float(ts)))
 
     async def use_shortcut(self, callback_id: str, *, channel: Channel, message_ts: str | None = None) -> None:
         """Use a shortcut, of a message if its `ts` is given.
 
         Raises BadInput if there is no such shortcut or message, and `AckError`.
         """
-        if self._kinds.get(callback_id) != ("global" if message_ts is None else "message"):
+        kind = "global" if message_ts is None else "message"
+        if not any((one["callback_id"], one["type"]) == (callback_id, kind) for one in self.shortcuts):
             raise BadInput("callback_id: there is no such shortcut")
-        trigger = self._views.issue_trigger(self._actor.user, channel="" if message_ts is None else channel.id)
-        ts = self._timeline.next_ts()
+        trigger = self.timeline.views.issue_trigger(self.actor.user, channel="" if message_ts is None else channel.id)
+        ts = self.timeline.next_ts()
         if message_ts is None:
-            payload = payloads.global_shortcut(self._actor, callback_id, trigger_id=trigger, action_ts=ts)
+            payload = payloads.global_shortcut(self.actor, callback_id, trigger_id=trigger, action_ts=ts)
         else:
-            message = self._timeline.find(channel.id, message_ts)
+            message = self.timeline.find(channel.id, message_ts)
             if message is None or message.private:
                 raise BadInput("ts: there is no such message")
             payload = payloads.message_shortcut(
-                self._actor,
+                self.actor,
                 callback_id,
                 message=message.as_slack(),
                 channel=channel.as_payload(),
                 trigger_id=trigger,
-                response_url=self._issue_response_url(channel, trigger),
+                response_url=self.issue_response_url(channel, trigger),
                 action_ts=ts,
             )
-        await self._sender.send_interaction(payload)
+        await self.sender.send_interaction(payload)
 
     async def press(self, view_id: str, *, block_id: str, action_id: str, raw: object, values: Entered) -> None:
         """Use an element of a view; `values` is what was entered so far. Raises BadInput if it is not there."""
-        view = self._views.enter(self._find(view_id), values)
+        view = self.timeline.views.enter(self._find(view_id), values)
         element = find_element(view.blocks, block_id=block_id, action_id=action_id)
-        ts = self._timeline.next_ts()
+        ts = self.timeline.next_ts()
         action = None if element is None else report(element, raw, block_id=block_id, action_ts=ts)
         if action is None:
             raise BadInput("action_id: the view has no such element")
-        trigger = self._views.issue_trigger(self._actor.user, view=view.id, channel=view.channel)
+        trigger = self.timeline.views.issue_trigger(self.actor.user, view=view.id, channel=view.channel)
         shown = self._as_slack(view)
-        payload = payloads.view_actions(self._actor, [action], view=shown, trigger_id=trigger)
+        payload = payloads.view_actions(self.actor, [action], view=shown, trigger_id=trigger)
         try:
-            await self._sender.send_interaction(payload)
+            await self.sender.send_interaction(payload)
         except AckError:
-            self._views.complain(view.id, {}, failure=FAILURE)
+            self.timeline.views.complain(view.id, {}, failure=FAILURE)
 
     async def submit(self, view_id: str, values: Entered) -> None:
         """Submit a modal, unless Slack's client sees that something is missing. Raises BadInput if it is not there."""
         view = self._find(view_id)
         if not view.can_be_submitted:
             raise BadInput("view_id: this view has no button to submit it")
-        view = self._views.enter(view, values)
+        view = self.timeline.views.enter(view, values)
         if errors := complaints(view.blocks, view.state):
-            self._views.complain(view.id, errors)
+            self.timeline.views.complain(view.id, errors)
             return
-        trigger = self._views.issue_trigger(self._actor.user, view=view.id, channel=view.channel)
+        trigger = self.timeline.views.issue_trigger(self.actor.user, view=view.id, channel=view.channel)
         payload = payloads.view_submission(
-            self._actor, view=self._as_slack(view), trigger_id=trigger, response_urls=self._response_urls(view, trigger)
+            self.actor, view=self._as_slack(view), trigger_id=trigger, response_urls=self._response_urls(view, trigger)
         )
         try:
-            self._views.answer(view.id, await self._sender.send_interaction(payload))
+            self.timeline.views.answer(view.id, await self.sender.send_interaction(payload))
         except AckError:
-            self._views.complain(view.id, {}, failure=FAILURE)
+            self.timeline.views.complain(view.id, {}, failure=FAILURE)
 
     async def close(self, view_id: str, *, clear: bool) -> None:
         """Close a view, or with `clear` the whole modal; the app hears of those that ask for it."""
-        closed = self._views.close(view_id, clear=clear)
+        closed = self.timeline.views.close(view_id, clear=clear)
         for view in closed:
             if view.content.get("notify_on_close"):
-                payload = payloads.view_closed(self._actor, view=self._as_slack(view), cleared=len(closed) > 1)
+                payload = payloads.view_closed(self.actor, view=self._as_slack(view), cleared=len(closed) > 1)
                 with suppress(AckError):
-                    await self._sender.send_interaction(payload)
+                    await self.sender.send_interaction(payload)
 
     def _find(self, view_id: str) -> View:
-        view = self._views.find(view_id)
+        view = self.timeline.views.find(view_id)
         if view is None:
             raise BadInput("view_id: this view is closed")
         return view
 
     def _as_slack(self, view: View) -> dict[str, Any]:
-        return view.as_slack(self._workspace.owner())
+        return view.as_slack(self.workspace.owner())
 
     def _response_urls(self, view: View, trigger: str) -> list[dict[str, str]]:
         return [
@@ -136,7 +128,7 @@ class Dialogs:
                 "block_id": block_id,
                 "action_id": action_id,
                 "channel_id": channel_id,
-                "response_url": self._issue_response_url(CHANNELS[channel_id], trigger),
+                "response_url": self.issue_response_url(CHANNELS[channel_id], trigger),
             }
             for block_id, action_id, channel_id in selections(view.blocks, view.state)
             if channel_id in CHANNELS

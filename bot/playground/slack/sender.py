@@ -10,6 +10,7 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
@@ -35,25 +36,18 @@ class AckError(Exception):
     """The app did not acknowledge the request in time; the message is Slack's error name."""
 
 
+@dataclass(kw_only=True)
 class Sender:
     """Posts forms and events to one address over one session.
 
     `clock` returns seconds since 1970; `ack_seconds` is the timeout.
     """
 
-    def __init__(
-        self,
-        *,
-        url: str,
-        signing_secret: str,
-        clock: Callable[[], float] = time.time,
-        ack_seconds: float = ACK_SECONDS,
-    ) -> None:
-        self._url = url
-        self._secret = signing_secret
-        self._clock = clock
-        self._timeout = ClientTimeout(total=ack_seconds)
-        self._session: ClientSession | None = None
+    url: str
+    signing_secret: str = field(repr=False)
+    clock: Callable[[], float] = time.time
+    ack_seconds: float = ACK_SECONDS
+    _session: ClientSession | None = None
 
     async def send_form(self, fields: Mapping[str, str]) -> dict[str, Any]:
         """Post a form and return the acknowledgement's message, empty if it has none. Raises `AckError`."""
@@ -68,11 +62,15 @@ class Sender:
         await self._post(json.dumps(envelope).encode(), content_type=JSON)
 
     async def _post(self, body: bytes, *, content_type: str) -> dict[str, Any]:
-        headers = signature_headers(body, secret=self._secret, now=self._clock())
+        headers = signature_headers(body, secret=self.signing_secret, now=self.clock())
         headers |= {"Content-Type": content_type, "User-Agent": "Slackbot 1.0 (playground)"}
         try:
             async with self._open_session().post(
-                self._url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False
+                self.url,
+                data=body,
+                headers=headers,
+                timeout=ClientTimeout(total=self.ack_seconds),
+                allow_redirects=False,
             ) as response:
                 text = await response.text(errors="replace")
         except TimeoutError:

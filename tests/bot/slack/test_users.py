@@ -21,6 +21,7 @@ from bot.slack.users import (
     PAGE_SIZE,
     AdminList,
     Membership,
+    Profiles,
     SlackUsers,
     UserGroups,
 )
@@ -36,9 +37,8 @@ async def slack() -> AsyncIterator[FakeSlack]:
 
 @pytest.fixture
 def users(slack: FakeSlack) -> SlackUsers:
-    return SlackUsers(
-        AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]), sleep=WallClock().sleep
-    )
+    client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[])
+    return SlackUsers(client, profiles=Profiles(client), sleep=WallClock().sleep)
 
 
 FIRST_PAGE = Fault(status=200, body='{"ok": true, "members": ["U2"], "response_metadata": {"next_cursor": "999"}}')
