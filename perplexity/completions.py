@@ -151,12 +151,12 @@ class Completions:
         if question.tools and not self.wire.takes_tools:
             log.warning("answer.tools_left_out", extra={"model": answer.model})
         answer = await _within_domains(answer, question)
-        finished = {
-            "effort": target.effort if self.wire.takes_effort and target.model is None else None,
-            "notes": (*answer.notes, *self.wire.notes(question)),
-            "seconds": self.clock() - started,
-        }
-        return Answer(**vars(answer) | finished)
+        return replace(
+            answer,
+            effort=target.effort if self.wire.takes_effort and target.model is None else None,
+            notes=(*answer.notes, *self.wire.notes(question)),
+            seconds=self.clock() - started,
+        )
 
     async def _answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         # Only a stream sends the run's id before its end; by the id, an abandoned run is cancelled.

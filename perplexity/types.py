@@ -155,7 +155,7 @@ class Question:
         return self.standalone or self.text
 
 
-@dataclass(frozen=True, kw_only=True, init=False)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """One retrieved page; dates are ISO.
 
@@ -170,28 +170,6 @@ class Source:
     date: str | None = None
     last_updated: str | None = None
     aliases: tuple[int, ...] = ()
-
-    def __init__(
-        self,
-        *,
-        number: int,
-        title: str,
-        url: str,
-        snippet: str = "",
-        date: str | None = None,
-        last_updated: str | None = None,
-        aliases: tuple[int, ...] = (),
-    ) -> None:
-        # An answer has many: a frozen dataclass's own constructor, which sets field after field, takes twice as long.
-        self.__dict__.update(
-            number=number,
-            title=title,
-            url=url,
-            snippet=snippet,
-            date=date,
-            last_updated=last_updated,
-            aliases=aliases,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,9 +49,6 @@ _EVENT = re.compile(
 """Verbs for single events: a claim with such a verb stays true if the sentence adds a place."""
 _ABOUT = _words("about around approximately roughly circa ca etwa rund ungefähr environ")
 _NEGATORS = _words("not no never nicht kein keine keinen keinem keiner keines nie niemals")
-_ADVERBS = re.compile(
-    r"\w{3,}ly|also|now|then|today|still|already|again|soon|worldwide|auch|bereits|schon|heute|damals"
-)
 _LIMITS = _words("""
     only except always entirely fully least most mostly mainly largely usually often generally typically rarely some
     several certain part half second third fourth fifth can must could may might would should will deputy vice acting

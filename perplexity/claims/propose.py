@@ -128,11 +128,6 @@ def parse_claims(text: str) -> tuple[str, ...]:
     return validate_claims(dict.fromkeys(claims))
 
 
-def format_claims(claims: tuple[str, ...]) -> str:
-    """Return claims as numbered lines, which `parse_claims` reads."""
-    return "\n".join(f"{number}. {claim}" for number, claim in enumerate(claims, 1))
-
-
 def validate_claims(claims: Iterable[str]) -> tuple[str, ...]:
     """Return the claims in the form in which they are checked: each on one line.
 

@@ -18,16 +18,6 @@ class WordedNumber(NamedTuple):
     value: Decimal
 
 
-def whole_words(lower: str, word: str) -> Iterator[tuple[int, int]]:
-    """Yield where a word is in a text, both in lower case, not as part of a longer word."""
-    place = lower.find(word)
-    while place >= 0:
-        end = place + len(word)
-        if not (lower[place - 1 : place].isalpha() if place else False) and not lower[end : end + 1].isalpha():
-            yield place, end
-        place = lower.find(word, end)
-
-
 _WORD = re.compile(r"[^\W\d_]+")
 _REFERS_BACK = re.compile(r"(?<!\w)(?:the|these|those|die|den|der|diese|diesen|dieser) \Z")
 _ONE = re.compile(

@@ -109,8 +109,6 @@ def error_from_run(error: JSON, *, status: str = "", usage: JSON = None) -> Perp
 
 def _incomplete(body: Mapping[str, JSON]) -> str | None:
     """Return why the run stopped early, None if it finished. Raises RunFailed or MalformedResponse otherwise."""
-    if body.get("status") == "completed":
-        return None
     status = sanitize_message(body.get("status")).lower()
     if status == "completed":
         return None
@@ -132,9 +130,6 @@ def _usage(usage: Mapping[str, JSON]) -> Usage:
     )
 
 
-_DELTA = "response.output_text.delta"
-"""The type of nearly all events, which are read by the shortest way."""
-
 _TERMINAL = ("completed", "incomplete", "failed", "cancelled", "canceled")
 _SEARCHED = frozenset({"search_results", "fetch_url_results"})
 
@@ -150,8 +145,6 @@ class AgentStream:
     _parts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     _begun: set[str] = field(default_factory=set)
     _owners: dict[str, str] = field(default_factory=dict)
-    _last_named: tuple[JSON, ...] = ()
-    _last_part: tuple[str, int] = ("", 0)
     _results: list[Mapping[str, JSON]] = field(default_factory=list)
     _latest: dict[str, Mapping[str, JSON]] = field(default_factory=dict)
     _merged: int = 0
@@ -161,8 +154,6 @@ class AgentStream:
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
         """Return our events for one of the service's. Raises RunFailed, or MalformedResponse for an unreadable end."""
-        if event.get("type") == _DELTA and self.run_id and "response" not in event and "usage" not in event:
-            return self._delta(self._part(event), as_text(event.get("delta")))
         kind = as_text(event.get("type")).lower()
         usage = as_object(event.get("response")).get("usage") or event.get("usage")
         self.cost_usd = cost_of(usage) if usage else self.cost_usd
@@ -249,10 +240,6 @@ class AgentStream:
         self._parts[part] = [sent] if sent else []
         return self._delta(part, full[len(sent) :]) if full.startswith(sent) else []
 
-    def _append(self, piece: str) -> list[Event]:
-        self._pieces.append(piece)
-        return [TextDelta(text=piece)]
-
     def _ends_with(self, full: str) -> bool:
         """Return whether the text sent so far ends with `full`; only as many characters are read."""
         end: list[str] = []
@@ -266,15 +253,12 @@ class AgentStream:
 
     def _part(self, event: Mapping[str, JSON]) -> tuple[str, int]:
         """Return the key of a part of a message; some events name the message by only one of its two keys."""
-        named = event.get("output_index"), event.get("item_id"), event.get("content_index")
-        if named != self._last_named:
-            output, item, index = named
-            by_name = {"output_index": output, "item_id": item}
-            keys = [f"{name} {key}" for name, key in by_name.items() if isinstance(key, (int, str))]
-            owner = next((self._owners[key] for key in keys if key in self._owners), keys[0] if keys else "")
-            self._owners.update(dict.fromkeys(keys, owner))
-            self._last_named, self._last_part = named, (owner, index if isinstance(index, int) else 0)
-        return self._last_part
+        named = {name: event.get(name) for name in ("output_index", "item_id")}
+        keys = [f"{name} {key}" for name, key in named.items() if isinstance(key, (int, str))]
+        owner = next((self._owners[key] for key in keys if key in self._owners), keys[0] if keys else "")
+        self._owners.update(dict.fromkeys(keys, owner))
+        index = event.get("content_index")
+        return owner, index if isinstance(index, int) else 0
 
     def _end(self, response: Mapping[str, JSON], kind: str) -> list[Event]:
         """Return the last events. If the service contradicts itself, its last word counts."""
@@ -287,7 +271,8 @@ class AgentStream:
             events += self._merge()
         known = "".join(self._pieces)
         if full != known and full.startswith(known):
-            events += self._append(full[len(known) :])
+            self._pieces.append(full[len(known) :])
+            events.append(TextDelta(text=self._pieces[-1]))
         # A failure stays one, whatever the response inside says.
         status = (response.get("status") or kind) if kind == "completed" else kind
         answer = build_answer(

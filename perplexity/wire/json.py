@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -120,15 +121,13 @@ def encode(
 
     The keywords are those of `json.dumps`. https://www.rfc-editor.org/rfc/rfc8259#section-6
     """
+    write = partial(
+        json.dumps, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators, default=default
+    )
     try:
-        return json.dumps(
-            value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators, default=default
-        )
+        return write(value)
     except ValueError:
-        known = _without_nan(value)
-        return json.dumps(
-            known, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators, default=default
-        )
+        return write(_without_nan(value))
 
 
 def _without_nan(value: JSON) -> JSON:

@@ -78,11 +78,8 @@ class Decoder:
 
     def _take(self, line: bytes) -> None:
         """Read one line of an event."""
-        if line.startswith(b"data: "):
-            name, value = b"data", line[6:]
-        else:
-            name, _, value = line.partition(b":")
-            value = value.removeprefix(b" ")
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
         if name == b"data":
             self._size += len(line)
             if self._size > LONGEST_EVENT:

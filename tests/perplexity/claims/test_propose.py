@@ -10,7 +10,6 @@ from perplexity.claims.propose import (
     MAX_CLAIM,
     MAX_CLAIMS,
     build_messages,
-    format_claims,
     parse_block,
     parse_claims,
     propose_claims,
@@ -147,9 +146,9 @@ def test_sentences_of_a_message(message: str, claims: tuple[str, ...]) -> None:
 
 
 def test_claims_that_were_edited_are_read_again() -> None:
-    claims = ("The Eiffel Tower is 330 m tall.", "1989 was a year")
-
-    assert parse_claims(format_claims(claims)) == claims
+    assert parse_claims("1. The Eiffel Tower is 330 m tall.\n2. 1989 was a year") == (
+        "The Eiffel Tower is 330 m tall.", "1989 was a year",
+    )  # fmt: skip
     assert parse_claims("\n  - one claim\n\n2) another\nwithout a number\none claim") == (
         "one claim", "another", "without a number",
     )  # fmt: skip
