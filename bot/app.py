@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -14,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientSession, web
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.authorization import AuthorizeResult
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.audit import AuditWriter
 from bot.blocks.escaping import sanitize_view
-from bot.chain import first_lane
 from bot.commands import with_built
 from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
+from bot.commands.routing import first_lane
 from bot.commands.status import Health, StatusCommand
 from bot.delivery.delivery import Delivery
 from bot.delivery.home_tabs import HomeTabs
@@ -32,12 +29,13 @@ from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.feature import Brought, Core, Feature, Running, Together, bring_together
 from bot.features import FEATURES
-from bot.listeners import actions, answer_actions, event_limit, messages, slash
+from bot.listeners import actions, answer_actions, messages, slash
 from bot.listeners import installation as lifecycle
 from bot.listeners.admission import Admission
 from bot.listeners.context import ListenerContext, Register
-from bot.listeners.installation import FindWorkspace, Installation, token_hash
+from bot.listeners.installation import FindWorkspace, Installation, bolt_app, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake
+from bot.listeners.slash import Opening
 from bot.listeners.stopping import record_stop
 from bot.metering import Meter
 from bot.model.question import QuestionRow
@@ -89,39 +87,6 @@ if TYPE_CHECKING:
     from bot.worker.queue import JobQueue
     from bot.workspaces.oauth import InstallationFlow
     from bot.workspaces.registry import Workspaces
-
-
-def bolt_app(
-    slack: SlackConnection, client: AsyncWebClient, context: ListenerContext, surfaces: Sequence[Register]
-) -> AsyncApp:
-    """Build the Bolt app with the listeners of the surfaces, which it tries one after the other.
-
-    Bolt must not verify requests again, must not call Slack for its own identity before the acknowledgement (hence
-    `authorize`), and must run a listener before it acknowledges (`process_before_response`).
-    """
-
-    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
-        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=slack.bot_token)
-
-    app = AsyncApp(
-        name="web-answers",  # without one, Bolt reads the source files of all callers to find one
-        client=client,
-        signing_secret=slack.signing_secret,
-        authorize=authorize,
-        process_before_response=True,
-        request_verification_enabled=False,
-        logger=_bolt_logger(),
-    )
-    for register in surfaces:
-        register(app, context)
-    return app
-
-
-def _bolt_logger() -> logging.Logger:
-    """Return a logger for Bolt that is silent below ERROR: its warnings quote requests."""
-    logger = logging.getLogger("slack_bolt")
-    logger.setLevel(logging.ERROR)
-    return logger
 
 
 WORK_CONNECTIONS = 4
@@ -382,6 +347,7 @@ class _Parts:
         spending = SpendingWatch(ledger=self.meter.ledger, limiter=self.limiter, notices=self.notices)
         return (
             Periodic(name="spending", run=partial(watch, spending.look)),
+            Periodic(name="places", run=self.places.run),
             *(work for one in self.running for work in one.periodic),
         )
 
@@ -489,23 +455,25 @@ class _Parts:
         return bolt_app(self.slack, self.client, self.listener_context, self.surfaces)
 
     @cached_property
-    def listener_context(self) -> ListenerContext:
-        places = QueuePlaces(
+    def places(self) -> QueuePlaces:
+        return QueuePlaces(
             questions=self.questions,
             chat=self.chat,
             replace_original=self.status_messages.replace_original,
             start=self.background.start,
-            watch_by=self.background.watch,
             clock=monotonic,
         )
+
+    @cached_property
+    def listener_context(self) -> ListenerContext:
         return ListenerContext(
             intake=Intake(
                 questions=self.received,
                 metrics=self.metrics,
                 follow_ups=self.settings.follow_ups == "always",
                 record_sender=replace(self.admission, workspaces=self.before_ack).record_sender,
-                show_place=places.watch,
-                added=self.jobs.added,
+                show_place=self.places.watch,
+                added=self.jobs.added.set,
             ),
             questions=self.received,
             commands=self.commands,
@@ -527,11 +495,14 @@ class _Parts:
         acks = self.acks
         choices = ChoiceStore(acks)
         return (
-            partial(lifecycle.register, installation=self.installation, find_workspace=self.find_workspace),
-            partial(event_limit.register, tell=self.notices.tell),
-            partial(ask.register_command, choices=choices),
+            partial(
+                lifecycle.register,
+                installation=self.installation,
+                find_workspace=self.find_workspace,
+                tell=self.notices.tell,
+            ),
             *(register for one in self.running for register in one.listeners),
-            slash.register,
+            partial(slash.register, forms=self.forms(choices)),
             messages.register,
             actions.register,
             answer_actions.register,
@@ -540,6 +511,14 @@ class _Parts:
             sent.register,
             sources.register,
         )
+
+    def forms(self, choices: ChoiceStore) -> Mapping[str | None, Opening]:
+        """Return what opens if a command is typed alone, by its name; empty for the umbrella."""
+        asks = ["", *(command.name for command in self.commands if command.form is not None)]
+        forms: dict[str | None, Opening] = dict.fromkeys(asks, partial(ask.open_from_command, choices=choices))
+        for one in self.running:
+            forms.update(one.forms)
+        return forms
 
     # The server.
 

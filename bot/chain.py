@@ -12,20 +12,16 @@ counts, around the posts and around the agent's model:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bot.budgets.ceilings import POSTS, SEARCH
 from bot.commands.context import SearchingAgent, Services
-from bot.commands.routing import is_offered
 from bot.metering import Meter, Metering
 from bot.model.preferences import NO_PREFERENCES, Rules
-from bot.model.question import NewQuestion
 from bot.preferences.precedence import Restricting, excludes_posts
 from bot.privacy.redaction import NO_REDACTION, Redactor
 from bot.privacy.sent_requests import Redacting
-from bot.storage.limiter import PostgresLimiter
-from perplexity.limiter import CallKind
 from perplexity.models import Effort
 from perplexity.providers import PROVIDERS
 from perplexity.providers.base import Provider
@@ -110,26 +106,3 @@ def posts_within_budget(posts: PostSource | None, meter: Meter | None) -> PostSo
     if posts is None or meter is None:
         return posts
     return SteppedPosts(source=posts, steps=[Metering(meter=meter, name=posts.name, effort=POSTS)])
-
-
-FIRST_CALLS: Mapping[str, CallKind] = {
-    "ask": "answer",
-    "check": "answer",
-    "deepdive": "answer",
-    "digest": "answer",
-    "news": "answer",
-    "search": "search",
-}
-"""What is asked first of a service, by command."""
-
-
-def first_lane(
-    question: NewQuestion, *, providers: Sequence[Provider], limiter: PostgresLimiter, shares: bool
-) -> str | None:
-    """Return the lane of the first call that a question makes for the current workspace; None if it needs no turn.
-
-    Of those that the app offers, the one that asks for all takes its turn in its work, if answers are shared.
-    """
-    kind = None if shares and is_offered(question.command, question.text) else FIRST_CALLS.get(question.command)
-    first = next((one for one in providers if kind in one.capabilities), None)
-    return limiter.lane(first.name, kind) if first is not None and kind is not None else None

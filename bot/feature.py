@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from bot.blocks.actions import AnswerPart
@@ -16,6 +16,7 @@ from bot.delivery.status_message import StatusMessages
 from bot.doctor.checks import Check
 from bot.listeners.admission import Admission
 from bot.listeners.context import Register
+from bot.listeners.slash import Opening
 from bot.manifest import SHORTCUTS, Offers, Shortcut
 from bot.model.admin import FindProblems, LaneUse, Problem
 from bot.model.home import HomeSection, Place
@@ -80,12 +81,14 @@ class Core:
 class Running:
     """What a feature brings to a process.
 
-    `commands` take the places of those of their names in `Feature.commands`, because they have what they need.
+    `commands` take the places of those of their names in `Feature.commands`, because they have what they need. `forms`
+    open if the commands of their names are typed alone.
     `periodic` work runs as long as the process; `problems` finds what is wrong, for admins.
     """
 
     commands: tuple[Command[Any, Any], ...] = ()
     listeners: tuple[Register, ...] = ()
+    forms: Mapping[str | None, Opening] = field(default_factory=dict)
     home_sections: tuple[HomeSection, ...] = ()
     periodic: tuple[Periodic, ...] = ()
     problems: FindProblems | None = None

@@ -1,8 +1,8 @@
-"""Decides which command a slash command or a message means."""
+"""Decides which command a slash command or a message means, and in which lane its question waits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,11 @@ from bot.conversations.prompts import EXAMPLES
 from bot.conversations.small_talk import is_small_talk
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
+from bot.model.question import NewQuestion
+from bot.storage.limiter import PostgresLimiter
 from perplexity.formatting import closest_match
+from perplexity.limiter import CallKind
+from perplexity.providers.base import Provider
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,3 +193,26 @@ def is_talk(command: str, text: str) -> bool:
     """Return whether what was said to the app asks nothing: an empty mention, a greeting, thanks."""
     said = unescape_slack(text).strip()
     return command == ASK.name and (not said or (not is_help_request(said) and is_small_talk(said)))
+
+
+FIRST_CALLS: Mapping[str, CallKind] = {
+    "ask": "answer",
+    "check": "answer",
+    "deepdive": "answer",
+    "digest": "answer",
+    "news": "answer",
+    "search": "search",
+}
+"""What is asked first of a service, by command."""
+
+
+def first_lane(
+    question: NewQuestion, *, providers: Sequence[Provider], limiter: PostgresLimiter, shares: bool
+) -> str | None:
+    """Return the lane of the first call that a question makes for the current workspace; None if it needs no turn.
+
+    Of those that the app offers, the one that asks for all takes its turn in its work, if answers are shared.
+    """
+    kind = None if shares and is_offered(question.command, question.text) else FIRST_CALLS.get(question.command)
+    first = next((one for one in providers if kind in one.capabilities), None)
+    return limiter.lane(first.name, kind) if first is not None and kind is not None else None

@@ -1,4 +1,4 @@
-"""Shows people whose question waits for its turn who is ahead of them.
+"""Says to people whose question waits for its turn how long that takes, and who is ahead of them.
 
 That is in the status of a message's thread, which takes none of the edits that answers share, or once in what a command
 was acknowledged with.
@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 from uuid import UUID
 
 from psycopg import Error
 
-from bot.blocks.queue import TOLD_AFTER_SECONDS, place_sentence, waits_long
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, Place, Waits
 from bot.slack.messages import Chat, RouteClosed
@@ -46,6 +46,39 @@ SHOWN_SECONDS = 60.0
 """After this time a status is set again, even if nothing has moved: Slack removes it after two minutes."""
 
 
+TOLD_AFTER_SECONDS = 5.0
+"""Who waits no longer is told nothing: they see their answer soon."""
+
+MANY_PEOPLE = 10
+"""So many people ahead are mentioned if how long that takes is not known."""
+
+
+def waits_long(place: Waits, *, waited: float = 0.0) -> bool:
+    """Return whether to say how a question waits, which has `waited` for so many seconds."""
+    if place.waiting or place.seconds is None:
+        return place.waiting or place.people >= MANY_PEOPLE
+    return waited + place.seconds > TOLD_AFTER_SECONDS
+
+
+def place_sentence(place: Waits) -> str:
+    """Return who is ahead of a question and about how long it waits."""
+    seconds = place.seconds or 0.0
+    return f"{_ahead(place)}: about {_rounded(seconds)}." if seconds >= 1 else f"{_ahead(place)}."
+
+
+def _ahead(place: Waits) -> str:
+    if place.people == 1:
+        return "1 person is ahead of you"
+    if place.people:
+        most = "Up to " if place.waiting else ""
+        return f"{most}{place.people:,} people are ahead of you"
+    return "Your earlier questions are ahead of your last one" if place.ahead else "No one is ahead of you"
+
+
+def _rounded(seconds: float) -> str:
+    return f"{5 * ceil(seconds / 5)} s" if seconds <= 90 else f"{ceil(seconds / 60)} min"
+
+
 @dataclass(kw_only=True)
 class _Watched:
     """A question since a moment; `told` is for how many seconds its asker knows that it waits."""
@@ -63,19 +96,18 @@ class _Watched:
 class QueuePlaces:
     """Looks at the queue for the questions that this process received; one query for all, and none without any.
 
-    `replace_original` replaces what a command was acknowledged with. `start` runs work in the background and `watch_by`
-    the looks, which may end at any time; `sleep` and `clock` are its time.
+    `replace_original` replaces what a command was acknowledged with. `start` runs work in the background; `sleep` and
+    `clock` are its time.
     """
 
     questions: QuestionStore
     chat: Chat
     replace_original: Callable[[str | None, OutgoingMessage], Awaitable[object]]
     start: Callable[[Coroutine[Any, Any, None]], None]
-    watch_by: Callable[[Coroutine[Any, Any, None]], None]
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _watched: dict[UUID, _Watched] = field(default_factory=dict)
-    _looking: bool = False
+    _added: asyncio.Event = field(default_factory=asyncio.Event)
 
     def watch(self, question: NewQuestion, place: Waits, message: PlaceMessage | None) -> None:
         """Show the place of a question until it is begun or has ended. Returns at once.
@@ -88,20 +120,19 @@ class QueuePlaces:
         self._watched[question.id] = _Watched(
             question=question, message=message, context=copy_context(), since=self.clock(), told=told
         )
-        if not self._looking:
-            self._looking = True
-            self.watch_by(self._look_until_done())
+        self._added.set()
 
-    async def _look_until_done(self) -> None:
-        try:
+    async def run(self) -> None:
+        """Look until cancelled, whenever questions wait."""
+        while True:
+            await self._added.wait()
+            self._added.clear()
             while self._watched:
                 await self.sleep(LOOK_SECONDS)
                 try:
                     await self._look()
                 except (*DATABASE_UNAVAILABLE, Error) as error:
                     log.warning("places.unknown", extra={"error": type(error).__name__})
-        finally:
-            self._looking = False
 
     async def _look(self) -> None:
         places = await self.questions.places(list(self._watched))

@@ -53,16 +53,12 @@ class ListenerContext:
     home_changed: Callable[[str, str, str], None]
     """Show the home tab again, with a notice, to a person who has it open."""
 
-    def is_known_outsider(self, body: dict[str, Any], user_id: str) -> bool:
-        """Return whether a request's user is known to be an outsider."""
-        return self.admission.is_known_outsider(body, user_id)
-
     async def refuses(self, body: dict[str, Any], user_id: str, channel_id: str) -> bool:
         """Return whether a person is known to be an outsider, and the channel is not open to outsiders.
 
         The channel's settings are read for outsiders only; if that takes too long, they are refused.
         """
-        if not self.is_known_outsider(body, user_id):
+        if not self.admission.is_known_outsider(body, user_id):
             return False
         read = self.preferences.get(team_id=team_of(body), user_id=user_id, channel_id=channel_id)
         try:

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
-from slack_bolt.async_app import AsyncApp
 from slack_bolt.response import BoltResponse
 
 from bot.blocks.words import moment
@@ -28,19 +27,13 @@ TellAdmins = Callable[[str, str, str], Awaitable[bool | None]]
 """As `AdminNotices.tell`."""
 
 
-def register(app: AsyncApp, context: ListenerContext, *, tell: TellAdmins) -> None:
-    """Take what Slack sends in each minute in which it drops events; with no event inside, it reaches no listener."""
-
-    @app.middleware
-    async def events_limited(body: dict[str, Any], next: Callable[[], Awaitable[BoltResponse]]) -> BoltResponse | None:
-        if body.get("type") != APP_RATE_LIMITED:
-            await next()
-            return None
-        team_id = RequestOrigin.from_body(body).team_id
-        context.metrics.events_limited()
-        log.warning("events.limited")
-        context.start(_tell_once(team_id, limit_text(utc_now()), context, tell))
-        return BoltResponse(status=200)
+def events_limited(body: dict[str, Any], context: ListenerContext, tell: TellAdmins) -> BoltResponse:
+    """Take what Slack sends in each minute in which it drops events."""
+    team_id = RequestOrigin.from_body(body).team_id
+    context.metrics.events_limited()
+    log.warning("events.limited")
+    context.start(_tell_once(team_id, limit_text(utc_now()), context, tell))
+    return BoltResponse(status=200)
 
 
 async def _tell_once(team_id: str, text: str, context: ListenerContext, tell: TellAdmins) -> None:

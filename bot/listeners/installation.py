@@ -12,11 +12,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
+from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import Undecryptable
-from bot.listeners.context import ListenerContext
+from bot.listeners.context import ListenerContext, Register
+from bot.listeners.event_limit import APP_RATE_LIMITED, TellAdmins, events_limited
 from bot.model.membership import (
     ACCESS_EVENTS,
     EVENT_SECONDS,
@@ -30,7 +32,7 @@ from bot.model.membership import (
     is_lifecycle,
 )
 from bot.model.scope import ActiveWorkspace, act_for
-from bot.slack.connection import TokenUnchecked, takes_token
+from bot.slack.connection import SlackConnection, TokenUnchecked, takes_token
 from bot.slack.messages import FAILURES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import OPEN, REVOKED, UNINSTALLED, WorkspaceRow, WorkspaceStore
@@ -44,6 +46,39 @@ FindWorkspace = Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspac
 """Returns which of many installations a request is for; None if there is only one. Raises database errors."""
 
 
+def bolt_app(
+    slack: SlackConnection, client: AsyncWebClient, context: ListenerContext, surfaces: Sequence[Register]
+) -> AsyncApp:
+    """Build the Bolt app with the listeners of the surfaces, which it tries one after the other.
+
+    Bolt must not verify requests again, must not call Slack for its own identity before the acknowledgement (hence
+    `authorize`), and must run a listener before it acknowledges (`process_before_response`).
+    """
+
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=slack.bot_token)
+
+    app = AsyncApp(
+        name="web-answers",  # without one, Bolt reads the source files of all callers to find one
+        client=client,
+        signing_secret=slack.signing_secret,
+        authorize=authorize,
+        process_before_response=True,
+        request_verification_enabled=False,
+        logger=_bolt_logger(),
+    )
+    for register in surfaces:
+        register(app, context)
+    return app
+
+
+def _bolt_logger() -> logging.Logger:
+    """Return a logger for Bolt that is silent below ERROR: its warnings quote requests."""
+    logger = logging.getLogger("slack_bolt")
+    logger.setLevel(logging.ERROR)
+    return logger
+
+
 NO_RETRY: dict[str, str | Sequence[str]] = {"x-slack-no-retry": "1"}
 """Keeps Slack from sending a refused event again. https://docs.slack.dev/apis/events-api/#errors"""
 
@@ -54,8 +89,9 @@ def register(
     *,
     installation: Installation | Workspaces,
     find_workspace: FindWorkspace | None = None,
+    tell: TellAdmins,
 ) -> None:
-    """Listen to the events that end the installation, and refuse requests of other workspaces or apps.
+    """Listen to the events that end the installation or are fewer, and refuse requests of other workspaces or apps.
 
     `find_workspace` returns which of many installations a request is for.
 
@@ -75,6 +111,8 @@ def register(
                 log.error("workspace.unread", extra={"error": type(error).__name__})
                 return BoltResponse(status=503)
         reason = installation.refusal(body)
+        if reason is None and body.get("type") == APP_RATE_LIMITED:  # it holds no event, so no listener gets it
+            return events_limited(body, context, tell)
         if reason is None:
             await next()
             return None

@@ -10,10 +10,9 @@ from enum import Enum
 from time import monotonic
 from typing import Any, TypeVar
 
-from bot.blocks.queue import place_sentence
 from bot.budgets.sentences import too_fast_sentence
 from bot.commands.help import MAX_LISTED
-from bot.delivery.queue_place import PlaceMessage
+from bot.delivery.queue_place import PlaceMessage, place_sentence
 from bot.model.question import Insertion, NewQuestion, OpenQuestion, Received, Waits
 from bot.model.scope import current_scope
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry

@@ -391,7 +391,7 @@ def open_home(body: dict[str, Any], context: ListenerContext) -> None:
     if not isinstance(event, dict) or event.get("tab") != "home":
         return
     (user,), origin = _texts(event, "user"), RequestOrigin.from_body(body)
-    if user and not context.is_known_outsider(body, user):
+    if user and not context.admission.is_known_outsider(body, user):
         context.home_opened(origin.team_id or origin.enterprise_id, user, "")
 
 
@@ -404,7 +404,7 @@ async def suggest_prompts(body: dict[str, Any], context: ListenerContext) -> Non
     if not isinstance(event, dict) or event.get("tab") != "messages":
         return
     channel, user = _texts(event, "channel", "user")
-    if not (channel and user) or context.is_known_outsider(body, user):
+    if not (channel and user) or context.admission.is_known_outsider(body, user):
         return
     asked = context.questions.asked_directly(
         team_id=RequestOrigin.from_body(body).team_id, channel_id=channel, user_id=user, most=RECENT_QUESTIONS

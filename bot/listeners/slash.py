@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -13,8 +15,8 @@ from uuid import uuid4
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
+from bot.blocks.elements import section
 from bot.blocks.examples import greeting_message
-from bot.blocks.queue import place_sentence, waits_long
 from bot.commands.base import ONE_MOMENT, AtOnce, Command
 from bot.commands.help import (
     help_message,
@@ -26,6 +28,7 @@ from bot.commands.help import (
 )
 from bot.commands.routing import RoutedCommand, is_talk, mention_line, route_slash_command
 from bot.conversations.small_talk import small_talk_kind
+from bot.delivery.queue_place import place_sentence, waits_long
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.context import ListenerContext
@@ -46,13 +49,27 @@ ADMIN_NOT_CHECKED = (
 
 ANY_COMMAND = re.compile(r"^/\S+$")
 
+Opening = Callable[[Mapping[str, Any], ListenerContext], Coroutine[Any, Any, str | None]]
+"""Opens a modal for a request of Slack; returns a problem for the person, None without one."""
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to every slash command; its name determines the command."""
+
+def register(app: AsyncApp, context: ListenerContext, *, forms: Mapping[str | None, Opening]) -> None:
+    """Listen to every slash command; its name determines the command.
+
+    One of `forms` opens if its command is typed alone; if that is not possible, the help follows the reason.
+    """
 
     @app.command(ANY_COMMAND)
     async def slash(ack: AsyncAck, command: dict[str, Any]) -> None:
-        await acknowledge(ack, await respond(command, context))
+        open_form = forms.get(bare_command(command, context))
+        if open_form is None or context.admission.is_known_outsider(command, str(command.get("user_id", ""))):
+            await acknowledge(ack, await respond(command, context))
+        elif (problem := await open_form(command, context)) is None:
+            await ack()
+        else:
+            helped, said = await respond(command, context), escaping.escape(problem)
+            shown = replace(helped, text=f"{said}\n{helped.text}", blocks=(section(said), *helped.blocks))
+            await acknowledge(ack, shown)
 
 
 async def acknowledge(ack: AsyncAck, message: OutgoingMessage) -> None:
@@ -67,7 +84,7 @@ async def acknowledge(ack: AsyncAck, message: OutgoingMessage) -> None:
     )
 
 
-def bare_command(payload: dict[str, Any], context: ListenerContext) -> str | None:
+def bare_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
     """Return the name of a command that was typed alone, empty for `/pplx`; None if more was typed."""
     text = str(payload.get("text", "")).strip().casefold()
     command = route_slash_command(str(payload.get("command", "")), "", context.commands).command

@@ -22,7 +22,7 @@ from bot.errors import UsageError
 from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
 from bot.listeners.clicks import Click, ClickReply, button
 from bot.listeners.context import ListenerContext
-from bot.listeners.slash import ANY_COMMAND, bare_command
+from bot.listeners.slash import bare_command
 from bot.model.message import Block
 from bot.model.question import Choice
 from bot.preferences.precedence import Preferred, preferred
@@ -40,7 +40,7 @@ from bot.views.forms import (
     radio_buttons,
     usage_response,
 )
-from bot.views.opening import open_by_command, person_of, shortcut, shown_problem
+from bot.views.opening import person_of, shortcut, shown_problem
 from perplexity.models import EFFORTS
 
 UNKNOWN_FORM = "I no longer have this form. Close it and open it again."
@@ -69,18 +69,6 @@ LAST_CHOICE_SECONDS = 0.4
 """How long opening waits for what the person chose last."""
 
 
-def register_command(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
-    """Listen to the command that opens the modal."""
-
-    async def is_alone(command: dict[str, Any]) -> bool:
-        alone = bare_command(command, context)
-        return alone == "" or any(one.name == alone and one.form is not None for one in context.commands)
-
-    @app.command(ANY_COMMAND, matchers=[is_alone])
-    async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
-        await open_by_command(ack, command, context, partial(open_from_command, choices=choices))
-
-
 def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
     """Listen to what else opens the modal, to the choice of a command in it, and to its submission."""
     shortcut(app, context, ASK_ANYTHING, partial(open_from_anywhere, choices=choices))
@@ -90,7 +78,7 @@ def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -
 
     async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
         changed = Submission(body=body)
-        if not context.is_known_outsider(body, changed.user):
+        if not context.admission.is_known_outsider(body, changed.user):
             await change_form(changed, context)
         await ack()
 
@@ -103,7 +91,7 @@ async def open_from_command(
 ) -> str | None:
     """Open the modal for a command: the answer comes where that was typed. Return a problem for the person."""
     opened = {"url": str(payload.get("response_url", "")), "channel": str(payload.get("channel_id", ""))}
-    return await _open(payload, context, choices, metadata=opened, name=bare_command(dict(payload), context) or "")
+    return await _open(payload, context, choices, metadata=opened, name=bare_command(payload, context) or "")
 
 
 async def open_from_anywhere(body: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore) -> str | None:

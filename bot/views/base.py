@@ -216,7 +216,7 @@ def submission(
     @app.view(callback_id)
     async def on_submit(ack: AsyncAck, body: dict[str, Any]) -> None:
         submitted = Submission(body=body)
-        if context.is_known_outsider(body, submitted.user):
+        if context.admission.is_known_outsider(body, submitted.user):
             response: Response | None = errors(**{first_input: MEMBERS_ONLY})
         else:
             try:

@@ -1,27 +1,21 @@
-"""What opens a modal besides a button: a shortcut, and a slash command without arguments."""
+"""Opens a modal for a shortcut, and says to the person why one does not open."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
-from bot.blocks.elements import section
-from bot.blocks.escaping import escape
 from bot.commands.help import text_message
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import Click, ClickReply, text_reply
 from bot.listeners.context import ListenerContext
-from bot.listeners.slash import acknowledge, respond
+from bot.listeners.slash import Opening
 from bot.model.membership import team_of
 from bot.slack.messages import FAILURES
-
-Opening = Callable[[Mapping[str, Any], ListenerContext], Coroutine[Any, Any, str | None]]
-"""Opens a modal for a request of Slack; returns a problem for the person, None without one."""
 
 
 def person_of(body: Mapping[str, Any]) -> tuple[str, str]:
@@ -43,24 +37,10 @@ def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_vie
     @app.shortcut(callback_id)
     async def on_shortcut(ack: AsyncAck, body: dict[str, Any]) -> None:
         _, user = person_of(body)
-        problem = MEMBERS_ONLY if context.is_known_outsider(body, user) else await open_view(body, context)
+        problem = MEMBERS_ONLY if context.admission.is_known_outsider(body, user) else await open_view(body, context)
         if problem is not None:
             tell(context, user=user, response_url=str(body.get("response_url") or "") or None, text=problem)
         await ack()
-
-
-async def open_by_command(ack: AsyncAck, payload: dict[str, Any], context: ListenerContext, open_view: Opening) -> None:
-    """Open a modal for a slash command without arguments; if that is not possible, acknowledge it with its help."""
-    if context.is_known_outsider(payload, str(payload.get("user_id", ""))):
-        await acknowledge(ack, await respond(payload, context))
-        return
-    problem = await open_view(payload, context)
-    if problem is None:
-        await ack()
-        return
-    helped = await respond(payload, context)
-    said = escape(problem)
-    await acknowledge(ack, replace(helped, text=f"{said}\n{helped.text}", blocks=(section(said), *helped.blocks)))
 
 
 def tell(context: ListenerContext, *, user: str, response_url: str | None, text: str) -> None:

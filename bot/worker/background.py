@@ -36,13 +36,12 @@ log = logging.getLogger(__name__)
 class BackgroundTasks:
     """Runs work in background tasks; on exit it waits `seconds` for unfinished ones, then cancels them.
 
-    What only watches is cancelled at once. The work must raise nothing.
+    The work must raise nothing.
     """
 
     def __init__(self, *, seconds: float = 1.0) -> None:
         self._seconds = seconds
         self._tasks: set[asyncio.Task[object]] = set()
-        self._watches: set[asyncio.Task[object]] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -50,27 +49,18 @@ class BackgroundTasks:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        watches, late = set(self._watches), set[asyncio.Task[object]]()
-        for task in watches:
-            task.cancel()
+        late: set[asyncio.Task[object]] = set()
         if self._tasks:
             _, late = await asyncio.wait(set(self._tasks), timeout=self._seconds)
         for task in late:
             task.cancel()
-        await asyncio.gather(*watches, *late, return_exceptions=True)
+        await asyncio.gather(*late, return_exceptions=True)
 
     def start(self, work: Coroutine[Any, Any, object]) -> None:
         """Start some work. Returns at once."""
-        self._keep(work, self._tasks)
-
-    def watch(self, work: Coroutine[Any, Any, object]) -> None:
-        """Start to watch something, which loses nothing when it is cancelled. Returns at once."""
-        self._keep(work, self._watches)
-
-    def _keep(self, work: Coroutine[Any, Any, object], tasks: set[asyncio.Task[object]]) -> None:
         task = asyncio.create_task(work)
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -352,7 +352,8 @@ class Heartbeats:
 class JobQueue:
     """Works on the jobs of questions, `at_once` of them at a time; the others wait. `clock` is monotonic.
 
-    Heartbeats go over the pool `beats`, so that they never wait for the connections that work needs.
+    Heartbeats go over the pool `beats`, so that they never wait for the connections that work needs. Who has added a
+    job sets `added`, for the worker of this process, if it has one.
     """
 
     def __init__(
@@ -371,10 +372,7 @@ class JobQueue:
         self._app = App(connector=PsycopgConnector())
         self._manager = RetryingJobManager(self._app.connector, pool, at_once=at_once)
         self._app.job_manager = self._manager
-
-    def added(self) -> None:
-        """Have the worker of this process, if it has one, look for a job that was just added. Returns at once."""
-        self._manager.added()
+        self.added = asyncio.Event()
 
     async def open(self) -> None:
         """Share the process's pool with the engine."""
@@ -435,7 +433,7 @@ class JobQueue:
         pool: Python 3.11's `asyncio.wait_for` answers it with a result (https://github.com/python/cpython/issues/86296).
         """
         running = asyncio.create_task(worker.run())
-        beating = asyncio.create_task(self._beat(worker))
+        helping = [asyncio.create_task(self._beat(worker)), asyncio.create_task(self._look_when_added())]
         try:
             await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -445,7 +443,14 @@ class JobQueue:
             await asyncio.wait({running}, timeout=drain_seconds + STOP_SECONDS)
             raise
         finally:
-            beating.cancel()
+            for task in helping:
+                task.cancel()
+
+    async def _look_when_added(self) -> None:
+        while True:
+            await self.added.wait()
+            self.added.clear()
+            self._manager.added()
 
     async def _beat(self, worker: Worker) -> None:
         """Show every few seconds that a worker is alive, until cancelled: also while it drains."""

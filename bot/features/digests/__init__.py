@@ -50,10 +50,10 @@ def start(core: Core) -> Running:
     return Running(
         commands=(WatchCommand(digests=service).command(), runner.command(), notices.command()),
         listeners=(
-            form.register_command,
             partial(form.register, profiles=core.users.profiles),
             partial(buttons.register, digests=before_ack, stopper=stopper, all_rows=rows),
         ),
+        forms={WATCH.name: form.open_from_command},
         home_sections=(
             HomeSection(place="top", blocks=always(button("Set up a digest", DIGEST, "home"))),
             HomeSection(place="page", blocks=home.own),

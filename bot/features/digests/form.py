@@ -30,7 +30,6 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.context import ListenerContext
-from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.message import Block
 from bot.model.schedule import DAY_NAMES, Schedule, zone_of
 from bot.slack.messages import FAILURES
@@ -47,7 +46,7 @@ from bot.views.forms import (
     radio_buttons,
     usage_response,
 )
-from bot.views.opening import open_by_command, person_of, shown_problem
+from bot.views.opening import person_of, shown_problem
 from perplexity.news.summary import CATEGORIES
 
 CALLBACK_ID = "digest_modal"
@@ -66,17 +65,6 @@ ZONE_SECONDS = 0.6
 MAX_TOPIC = 1_000
 
 
-def register_command(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to the command that opens the form."""
-
-    async def is_alone(command: dict[str, Any]) -> bool:
-        return bare_command(command, context) == WATCH.name
-
-    @app.command(ANY_COMMAND, matchers=[is_alone])
-    async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
-        await open_by_command(ack, command, context, open_from_command)
-
-
 def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> None:
     """Listen to the button that opens the form, to what changes it, and to its submission."""
     button(app, context, DIGEST, partial(open_from_button, profiles=profiles))
@@ -84,7 +72,7 @@ def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> 
 
     async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
         changed = Submission(body=body)
-        if not context.is_known_outsider(body, changed.user):
+        if not context.admission.is_known_outsider(body, changed.user):
             more = any(one.get("action_id") == MORE for one in body.get("actions", ()))
             await change_form(changed, context, profiles=profiles, more=more)
         await ack()

@@ -23,6 +23,7 @@ def start(core: Core) -> Running:
     return Running(
         commands=(SettingsCommand(store=store, managers=managers, admins=core.admins, slash=core.slash).command(),),
         listeners=(partial(form.register, store=before_ack, managers=managers),),
+        forms={SETTINGS.name: partial(form.open_from_command, store=before_ack, managers=managers)},
         home_sections=(HomeSection(place="top", blocks=always(button("Settings", SETTINGS_BUTTON, "home"))),),
     )
 

@@ -10,16 +10,14 @@ from functools import partial
 from hashlib import blake2s
 from typing import Any
 
-from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import header, plain
 from bot.blocks.escaping import escape
-from bot.features.settings.command import SETTINGS
 from bot.features.settings.rendering import NEEDS_SCOPES, RULES, SETTINGS_BUTTON
 from bot.listeners.clicks import DATABASE_SECONDS, Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
-from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.message import Block
 from bot.model.preferences import ADMINS, EVERYONE, Preferences
 from bot.preferences.precedence import check_narrows
@@ -43,7 +41,7 @@ from bot.slack.views import View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
-from bot.views.opening import open_by_command, person_of
+from bot.views.opening import person_of
 from perplexity.errors import InvalidRequest
 
 CHANGED_MEANWHILE = "These settings changed while the form was open. Open it again."
@@ -70,7 +68,7 @@ MANAGEMENT_SECONDS = 0.4
 
 
 def register(app: AsyncApp, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers) -> None:
-    """Listen to the button and the command that open the form, and to the form."""
+    """Listen to the button that opens the form, and to the form."""
     save = partial(save_settings, store=store, managers=managers)
     submission(app, context, CALLBACK_ID, save, first_input=FIRST_INPUT)
 
@@ -80,20 +78,17 @@ def register(app: AsyncApp, context: ListenerContext, *, store: PreferenceStore,
 
     button(app, context, SETTINGS_BUTTON, from_button)
 
-    async def is_alone(command: dict[str, Any]) -> bool:
-        return bare_command(command, context) == SETTINGS.name
 
-    async def from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
-        channel = str(payload.get("channel_id", ""))
-        opening = open_settings(payload, context, channel=channel, store=store, managers=managers)
-        try:
-            return await context.intake.within_ack_deadline(opening, seconds=DATABASE_SECONDS)
-        except DATABASE_UNAVAILABLE:
-            return "I can’t reach my database just now. Please try again in a minute."
-
-    @app.command(ANY_COMMAND, matchers=[is_alone])
-    async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
-        await open_by_command(ack, command, context, from_command)
+async def open_from_command(
+    payload: Mapping[str, Any], context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers
+) -> str | None:
+    """Open the form for the command. Return a problem for the person."""
+    channel = str(payload.get("channel_id", ""))
+    opening = open_settings(payload, context, channel=channel, store=store, managers=managers)
+    try:
+        return await context.intake.within_ack_deadline(opening, seconds=DATABASE_SECONDS)
+    except DATABASE_UNAVAILABLE:
+        return "I can’t reach my database just now. Please try again in a minute."
 
 
 async def open_settings(

@@ -114,7 +114,7 @@ def register(app: AsyncApp, context: ListenerContext, *, shares: Sharing) -> Non
     @app.action({"block_id": PARTS, "action_id": PARTS})
     async def on_choice(ack: AsyncAck, body: dict[str, Any]) -> None:
         changed = Submission(body=body)
-        if not context.is_known_outsider(body, changed.user):
+        if not context.admission.is_known_outsider(body, changed.user):
             context.start(_update_preview(changed, context))
         await ack()
 

@@ -12,9 +12,9 @@ from slack_bolt.async_app import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.app import bolt_app
 from bot.listeners import actions, answer_actions
 from bot.listeners.context import Register
+from bot.listeners.installation import bolt_app
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
 from bot.views import sources

@@ -12,9 +12,9 @@ from psycopg import OperationalError
 from slack_bolt.async_app import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.app import bolt_app
 from bot.conversations.prompts import EXAMPLES
 from bot.listeners.context import ListenerContext
+from bot.listeners.installation import bolt_app
 from bot.listeners.intake import Intake
 from bot.listeners.messages import (
     NOT_SAVED,

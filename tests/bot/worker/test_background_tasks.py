@@ -1,4 +1,4 @@
-"""What a process that stops waits for: work that would be lost, and nothing that only watches."""
+"""A process that stops waits for work that would be lost, for a moment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bot.worker.background import BackgroundTasks
 from tests.fakes.time import run_in_virtual_time
 
 
-def test_work_is_waited_for_and_what_only_watches_is_not() -> None:
+def test_work_is_waited_for_and_cancelled_if_it_is_late() -> None:
     ended: list[str] = []
 
     async def run(name: str, seconds: float) -> None:
@@ -21,11 +21,10 @@ def test_work_is_waited_for_and_what_only_watches_is_not() -> None:
 
     async def stop() -> None:
         async with BackgroundTasks() as background:
-            background.watch(run("watch", 100))
             background.start(run("short", 0.5))
             background.start(run("long", 100))
             await asyncio.sleep(0)
 
     run_in_virtual_time(stop())
 
-    assert ended == ["watch cancelled", "short", "long cancelled"]
+    assert ended == ["short", "long cancelled"]
