@@ -159,7 +159,7 @@ _NAMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """Import the module of a public name, and keep all its names for the next time."""
+        """Import the module of a public name, and keep all its names for later."""
         for module, names in _NAMES.items():
             if name in names.split():
                 from importlib import import_module

@@ -1,6 +1,6 @@
 """Calls to a service: one request with its retries, deadline and decoded answer, and runs in the background.
 
-What an answer means, the wires know. https://docs.perplexity.ai/docs/agent-api/background
+The wires know the meaning of an answer. https://docs.perplexity.ai/docs/agent-api/background
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _END = "[DONE]"
 _COUNT = re.compile(r"\d{1,7}", re.ASCII)
 
 OnLimit = Callable[[CallKind, int, int | None], Awaitable[None]]
-"""Awaited with the requests a minute that a reply says the key may make, of this kind, and with those it has made."""
+"""Awaited with a kind of call, the calls per minute that a reply allows the key, and the calls made so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApiClient:
-    """A service, reached through a transport; `error_map` is how it names errors. `now` gives seconds since 1970.
+    """A service, reached through a transport. `error_map` holds its names of errors; `now` returns seconds since 1970.
 
     `on_limit` is awaited as soon as the headers of a reply name the key's limit.
     """
@@ -73,8 +73,8 @@ class ApiClient:
     ) -> AsyncGenerator[Iterator[dict[str, JSON]], None]:
         """Yield the events of one attempt, chunk by chunk as they arrive; each is decoded when it is taken.
 
-        The deadline strikes while waiting, never in the receiver's code. Raises any PerplexityError. Whether the last
-        event was the terminal one is for the wire to say.
+        The deadline applies while waiting, never in the receiver's code. Raises any PerplexityError. Whether the last
+        event was the terminal one is for the wire to decide.
         """
         async with AsyncExitStack() as stack:
             opening = self.transport.open("POST", path, body, accept="text/event-stream", before_sending=before_sending)
@@ -94,7 +94,7 @@ class ApiClient:
             yield _objects(decoder.finish(), last=True)
 
     async def _note_limit(self, body: JSON, headers: Mapping[str, str]) -> None:
-        """Hand on what a reply says of the limit for requests such as this; looking up a run is not one."""
+        """Pass on the limit that a reply names for such requests; a request for a run's state has none."""
         limit = headers.get("x-ratelimit-limit", "")
         if self.on_limit is None or not isinstance(body, dict) or not re.fullmatch(r"[1-9]\d{0,6}", limit, re.ASCII):
             return
@@ -112,18 +112,21 @@ class ApiClient:
 
 
 def _is_whole(opened: StreamingResponse) -> bool:
-    """Return whether an answer came in one piece although a stream was asked for; or a proxy's page."""
+    """Return whether the answer came as a whole although a stream was requested, or is a proxy's page."""
     return any(kind in opened.headers.get("content-type", "").lower() for kind in ("json", "html"))
 
 
 def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
-    """Return a whole response as the event that ends a stream; a bare error is one already."""
+    """Return a whole response as the event that ends a stream; a bare error is such an event already."""
     is_error = body.get("error") and "output" not in body
     return body if is_error else {"type": "response.completed", "response": body}
 
 
 def _objects(events: Sequence[ServerSentEvent], *, last: bool = False) -> Iterator[dict[str, JSON]]:
-    """Yield the objects of events until the end is said; `last` are those of a connection that was closed."""
+    """Yield the objects of events until the end marker.
+
+    `last` says that the connection was closed after these events.
+    """
     for event in events:
         if event.data == _END:
             return
@@ -132,9 +135,9 @@ def _objects(events: Sequence[ServerSentEvent], *, last: bool = False) -> Iterat
 
 
 def _object(event: ServerSentEvent, *, last: bool) -> dict[str, JSON] | None:
-    """Return an event's object, its `type` taken from the event's name if it lacks one.
+    """Return an event's object, with its `type` taken from the event's name if the object lacks one.
 
-    None for what is no object, such as a heartbeat: a stream that is paid for does not end for it.
+    Return None if the event has no object, such as a heartbeat: a stream that is paid for must not fail because of it.
     """
     data = event.data
     if not data.startswith("{") and not data.lstrip().startswith("{"):
@@ -142,14 +145,14 @@ def _object(event: ServerSentEvent, *, last: bool) -> dict[str, JSON] | None:
     try:
         decoded = decode(data)
     except MalformedResponse:
-        # What the end of the connection cut off is no fault in what was sent.
+        # An event that the closed connection cut off is not the service's mistake.
         raise (StreamTruncated if last else MalformedResponse)("an event of the stream is not JSON") from None
     return decoded if "type" in decoded or not event.event else {**decoded, "type": event.event}
 
 
 _MAX_PAUSE_SECONDS = 5.0
 _LAST_POLL_SECONDS = 2.0
-"""What is kept of the run's time to ask again at its end."""
+"""The part of the run's time that is kept for a last request for its state."""
 _RUNNING = frozenset({"queued", "in_progress"})
 
 
@@ -157,7 +160,7 @@ _RUNNING = frozenset({"queued", "in_progress"})
 class Runs:
     """The runs under one path of the service.
 
-    One question for a run's state may take `poll_seconds`: one that hangs must not use up the run's time.
+    A request for a run's state may take `poll_seconds`, so that a request that hangs does not use up the run's time.
     """
 
     api: ApiClient
@@ -176,7 +179,7 @@ class Runs:
     ) -> dict[str, JSON]:
         """Start a run and return its state, with its `id`.
 
-        It is paid for, so it is asked for again only if the first request surely did nothing. Raises any
+        A run is paid for, so the request is repeated only if the first one surely had no effect. Raises any
         PerplexityError.
         """
         state = await self.api.request(
@@ -196,11 +199,11 @@ class Runs:
     async def states(
         self, run_id: str, *, state: dict[str, JSON] | None = None, deadline: Deadline
     ) -> AsyncGenerator[dict[str, JSON], None]:
-        """Yield the states of a run, asking again and again until it has ended; `state` is what is known already.
+        """Yield the states of a run, asking again until it has ended; `state` is the last known one.
 
-        A service that is unavailable, hangs or sends nonsense for a while does not lose the run. Raises RunFailed for a
-        run that the service does not know, TimedOut, or the PerplexityError of a refusal; at a limit too, if
-        the service wants to be asked again only when the time is over.
+        A run is not lost if the service is unavailable, hangs or returns nonsense for a while. Raises RunFailed for a
+        run that the service does not know, TimedOut, or the PerplexityError of a refusal. A rate limit is raised, too,
+        if the service asks for a wait beyond the deadline.
         """
         polls = 0
         if state is not None:
@@ -231,7 +234,7 @@ class Runs:
             return before
 
     async def cancel(self, run_id: str, *, deadline: Deadline) -> None:
-        """Ask the service to stop a run; one that has ended already is no error. Raises any other PerplexityError."""
+        """Ask the service to stop a run; a run that has already ended is no error. Raises any other PerplexityError."""
         try:
             await self.api.request("POST", f"{self._run_path(run_id)}/cancel", deadline=deadline)
         except PerplexityError as error:

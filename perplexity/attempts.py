@@ -8,16 +8,16 @@ from math import fsum
 from typing import Literal
 
 RequestKind = Literal["search", "answer"]
-"""What can be asked for: ranked pages, or an answer."""
+"""The kinds of requests: ranked pages, or an answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """What one provider did: `error_class` and `summary` are None when it answered.
+    """One call of a provider; `error_class` and `summary` are None if it answered.
 
-    `kind` is what was asked for; `cost_usd` what it cost, None if the provider does not say. One that was
-    left alone, since it had failed again and again, has the error class `Resting` and took no time. A provider that is
-    `search_only` has no model that could write an answer.
+    `kind` is the kind of the request; `cost_usd` is its cost, None if the provider does not report it. A provider that
+    was skipped after repeated failures has the error class `Resting` and took no time. A `search_only` provider has no
+    model that could write an answer.
     """
 
     provider: str
@@ -30,11 +30,11 @@ class Attempt:
 
 
 _DECIMALS = 12
-"""Of a sum: services count in ten, and the digits that a float adds after them are on no invoice."""
+"""The decimal places of a sum. Services report at most ten; a float adds further ones that are on no invoice."""
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
-    """Return the sum of those that are known, None if none is."""
+    """Return the sum of the known costs; None if no cost is known."""
     known = [cost for cost in costs if cost is not None]
     return (known[0] if len(known) == 1 else round(fsum(known), _DECIMALS)) if known else None
 

@@ -1,7 +1,7 @@
-"""The blocks of a Markdown text, read line by line.
+"""Finds the blocks of a Markdown text, line by line.
 
-What is a block is CommonMark's own decision (https://spec.commonmark.org/0.31.2/) plus GitHub's tables. Link
-definitions and HTML blocks are paragraphs here, so that nothing in a text is invisible.
+The blocks are those of CommonMark (https://spec.commonmark.org/0.31.2/) plus GitHub's tables. Link definitions and HTML
+blocks are paragraphs here, so that no text is invisible.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
     Rule = Callable[[StateBlock, int, int, bool], bool]
-    """A rule of the parser: (state, first line, line after the last, whether only to look) -> whether it matched."""
+    """A rule of the parser: (state, first line, line after the last, whether to test only) -> whether it matched."""
 
 _COLUMN = "column"
 _ANY_LINE_END = re.compile(r"\r\n?|\n")
 
 
 class BlockKind(StrEnum):
-    """What a block is."""
+    """The kind of a block."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
@@ -44,8 +44,8 @@ class BlockKind(StrEnum):
 class Block(NamedTuple):
     """A block from the line `start` up to, not including, `end`; `depth` counts the blocks around it.
 
-    `column` is the place in its first line at which the text of a paragraph or a heading begins. `content` is the text
-    of a heading, or code; `markup` the sign of a heading or a fence, and `info` what follows the sign of a fence.
+    `column` is where the text of a paragraph or a heading begins in its first line. `content` is the text of a heading,
+    or code; `markup` is the sign of a heading or a fence, and `info` the words after a fence's sign.
     """
 
     kind: BlockKind
@@ -59,7 +59,7 @@ class Block(NamedTuple):
 
     @property
     def text_end(self) -> int:
-        """The line after the text of a paragraph or a heading, whose last line may be its sign."""
+        """The line after the text of a paragraph or a heading; the heading's underline is not part of its text."""
         return self.end - (self.kind is BlockKind.HEADING and not self.markup.startswith("#"))
 
 
@@ -88,7 +88,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def read_blocks(text: str) -> tuple[Block, ...]:
-    """Return the blocks of a text, each before those inside it. A table's rows and cells are no blocks."""
+    """Return the blocks of a text, each before those inside it. Rows and cells of tables do not count as blocks."""
     tokens = _parser().parse(text)
     return tuple(_block(tokens, index) for index, token in enumerate(tokens) if token.type in _KINDS)
 
@@ -103,7 +103,7 @@ def _block(tokens: Sequence[Token], index: int) -> Block:
 
 @cache
 def _parser() -> MarkdownIt:
-    # Here and not above, since the library takes a while to import.
+    # Imported here because the library takes a while to load.
     from markdown_it import MarkdownIt, rules_block
 
     parser = MarkdownIt("commonmark").enable("table").disable(["reference", "html_block"])
@@ -117,7 +117,7 @@ def _parser() -> MarkdownIt:
 
 
 def _with_column(rule: Rule) -> Rule:
-    """Return the rule of a block of text; its opening token knows the column at which the text begins."""
+    """Return the rule of a paragraph or a heading, extended to store the column at which the text begins."""
 
     def read(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         opening, found = len(state.tokens), rule(state, start, end, silent)
@@ -130,9 +130,9 @@ def _with_column(rule: Rule) -> Rule:
 
 
 def _table_without_cells(rule: Rule, state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a table without its cells, since a short text can have very many, most of them empty.
+    """Read a table without its cells: a short text can have very many, most of them empty.
 
-    The library's rule decides whether it is a table; it ends where that rule would end it.
+    The library's rule decides whether the lines are a table, and where it ends.
     """
     if not rule(state, start, end, True):
         return False

@@ -1,4 +1,4 @@
-"""A circuit breaker: after failures in a row a provider is left alone for a while, then tried by one request.
+"""A circuit breaker: skips a provider for a while after several failures, then tries it with one request.
 
 https://learn.microsoft.com/azure/architecture/patterns/circuit-breaker
 """
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class BreakerPolicy:
-    """It opens after `failures` in a row, and lets one request through every `seconds` until one succeeds."""
+    """The breaker opens after `failures` in a row, and lets one request through every `seconds` until one succeeds."""
 
     failures: int = 5
     seconds: float = 30.0
 
 
 class Breaker:
-    """The breaker of one provider. `clock` only goes forward; `reason` says how the last request failed."""
+    """The breaker of one provider. `clock` is monotonic; `reason` says how the last request failed."""
 
     reason = "failed"
 
@@ -33,20 +33,20 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests are kept away, but for one now and then."""
+        """Whether requests are held back, except for a probe now and then."""
         return self._failures >= self._policy.failures
 
     @property
     def seconds_left(self) -> float:
-        """The seconds until it lets a request out, 0 if it would let one out now."""
+        """The seconds until the next request is let through; 0 if one may go now."""
         ends = max(self._open_until, self._probe_ends if self._probe else 0.0)
         return max(0.0, ends - self._clock()) if self.is_open else 0.0
 
     def try_acquire(self, *, seconds: float) -> Permit | None:
-        """Let a request of at most so many seconds go out, or none.
+        """Return a permit for a request of at most this many seconds, or None if it must not be sent.
 
-        One that goes out while it is open is the probe. There is one at a time; one that takes longer than the
-        breaker's own seconds, or never ends, since its caller never came back, makes room for another.
+        A request sent while the breaker is open is its probe. There is one probe at a time. If its time or the
+        breaker's own `seconds` are over, another one may replace it: the caller may never have come back.
         """
         if not self.is_open:
             return self.force()
@@ -57,7 +57,7 @@ class Breaker:
         return self._probe
 
     def force(self) -> Permit:
-        """Let a request go out whatever the state; the result of it counts as that of any other."""
+        """Return a permit even while the breaker is open; its result counts as usual."""
         return Permit(self._on_failure, self._on_end)
 
     def _on_failure(self, permit: Permit, retried: bool) -> bool:
@@ -77,21 +77,22 @@ class Breaker:
 
 
 class Permit:
-    """Leave for one request, which ends in one of three ways. Only its first end counts."""
+    """The permit for one request, which ends in one of three ways. Only its first end counts."""
 
     def __init__(self, failed: Callable[[Permit, bool], bool], ended: Callable[[Permit, bool | None], None]) -> None:
         self._failed = failed
         self._ended: Callable[[Permit, bool | None], None] | None = ended
 
     def may_retry(self, *, retried: bool) -> bool:
-        """Return whether a request that failed may be sent again: not while the breaker is open.
+        """Return whether a failed request may be sent again: not while the breaker is open.
 
-        One that was `retried` may be only as long as no other one fails: of many at once, each is sent twice at most.
+        After it was `retried`, a request may be sent again only while no other fails: of many simultaneous requests,
+        each is sent at most twice.
         """
         return self._failed(self, retried)
 
     def succeeded(self) -> None:
-        """Close the breaker: the provider is well."""
+        """Close the breaker: the provider works."""
         self._end(True)
 
     def failed(self) -> None:
@@ -99,7 +100,7 @@ class Permit:
         self._end(False)
 
     def release(self) -> None:
-        """Forget a request that says nothing of the provider: it was cancelled, or it was the caller's fault."""
+        """Ignore a request that says nothing about the provider: it was cancelled, or the caller made a mistake."""
         self._end(None)
 
     def _end(self, well: bool | None) -> None:

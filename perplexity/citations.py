@@ -26,13 +26,13 @@ _MARKER = rf"{OPEN}(?:{NUMBERS}){CLOSE}"
 
 @cache
 def _markers_inside() -> re.Pattern[str]:
-    """Return what matches the markers among the words of a link. It takes long to compile, as does the next one."""
+    """Return the pattern of the markers among the words of a link; like the next pattern, it takes long to compile."""
     return re.compile(rf"[ \t]{{0,8}}({_MARKER})")
 
 
 @cache
 def _mark_pattern() -> re.Pattern[str]:
-    """Return what matches a marker, a link or an address."""
+    """Return the pattern of a marker, a link or an address."""
     return re.compile(
         rf"(?:\[\[(?P<double>{NUMBERS})\]\](?:{_ADDRESS.format(name='double_address')})?"
         rf"|{OPEN}(?P<numbers>{NUMBERS}){CLOSE}(?:{_ADDRESS.format(name='address')})?"
@@ -41,8 +41,8 @@ def _mark_pattern() -> re.Pattern[str]:
     )
 
 
-# A number in brackets, or where one of the others may begin. Each way begins with a sign of its own, so that the search
-# leaps from one to the next.
+# A number in brackets, or the start of another form. Each form begins with its own sign, so that the search jumps from
+# sign to sign.
 _BEGUN = re.compile(
     r"\[([0-9]{1,3})\](?!\()|\\(?=\[)|\[|【|［|<(?=[hHwW])"
     r"|h(?=[tT]{2}[pP][sSſ]?://)|H(?=[tT]{2}[pP][sSſ]?://)|w(?=[wW]{2}\.)|W(?=[wW]{2}\.)"
@@ -52,7 +52,7 @@ _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|www\.", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SENTENCE_END = ".,;:!?'’”*_~。，、；：！？"
 BETWEEN = re.compile(r"[ \t.,;:!?…'\"’”)*_~。，、；：！？）」』]{0,20}")
-"""What may be between a link and the marker of the same page, both of which belong to one statement."""
+"""The text that may stand between a link and the marker of the same page for both to belong to one statement."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +64,10 @@ class SourceIndex:
 
 
 class Meaning(NamedTuple):
-    """What a reference is replaced by: what stays of it as text, and the sources; both may be empty.
+    """The replacement of a reference: the text that stays and the sources; both may be empty.
 
-    `dangling` counts its numbers of no source; `unknown_link` is whether it is a link or an address of no source;
-    `moved` are markers that were among the words of a link and are after it now.
+    `dangling` counts its numbers without a source. `unknown_link` is True for a link or an address without a source.
+    `moved` is True if its markers were among the words of a link and now follow the link.
     """
 
     text: str = ""
@@ -79,11 +79,11 @@ class Meaning(NamedTuple):
 
 
 Reference = tuple[int, int, Meaning]
-"""Where a reference begins and ends in the text, and what is meant there."""
+"""The start and the end of a reference in the text, and its replacement."""
 
 
 def index_sources(sources: Sequence[Source]) -> SourceIndex:
-    """Return the sources by number, their aliases too, and by address."""
+    """Return the sources by number and alias, and by address."""
     addresses = {address: source for source in reversed(sources) if (address := safe_url(source.url))}
     aliases = {alias: source for source in reversed(sources) for alias in source.aliases}
     return SourceIndex(numbers=aliases | {source.number: source for source in reversed(sources)}, addresses=addresses)
@@ -92,7 +92,7 @@ def index_sources(sources: Sequence[Source]) -> SourceIndex:
 def references(document: Document, known: SourceIndex) -> list[Reference]:
     """Return the markers, and the links and addresses of sources, in the order of the text.
 
-    A link whose own marker follows it, as in `[Title](address).[1]`, is its words alone: one marker is enough.
+    If a link's own marker follows, as in `[Title](address).[1]`, the link becomes its words: one marker is enough.
     """
     places = _places(document)
     if not any(mark.address for _, _, mark in places):
@@ -117,7 +117,7 @@ def references(document: Document, known: SourceIndex) -> list[Reference]:
 
 
 def unknown_links(document: Document, known: SourceIndex) -> Iterator[Reference]:
-    """Yield the links and the addresses of no source, in the order of the text; of a link its words stay."""
+    """Yield the links and addresses without a source, in the order of the text; the words of a link stay."""
     for place in _places(document):
         mark = place[2]
         if mark.inside:
@@ -129,9 +129,9 @@ def unknown_links(document: Document, known: SourceIndex) -> Iterator[Reference]
 def foreign(
     document: Document, known: SourceIndex, dropped: Collection[Source], is_foreign: Callable[[str], bool]
 ) -> Iterator[Reference]:
-    """Yield the markers of dropped sources, and the links and addresses that are foreign, in the order of the text.
+    """Yield the markers of dropped sources, and the foreign links and addresses, in the order of the text.
 
-    `dangling` counts the numbers of dropped sources; the other numbers of a marker, and the words of a link, stay.
+    `dangling` counts the numbers of dropped sources. The other numbers of a marker and the words of a link stay.
     """
 
     def meaning_of(mark: _Mark) -> Meaning | None:
@@ -154,7 +154,7 @@ def foreign(
 
 
 def renamed(document: Document, numbers: Mapping[int, int]) -> Iterator[Reference]:
-    """Yield the markers that have other numbers by `numbers`, with those as their text."""
+    """Yield the markers whose numbers change, with the new numbers from `numbers` as their text."""
     for start, end, mark in _places(document):
         named = [number for one in ranges(mark.numbers or "".join(mark.inside)) for number in one.numbers]
         if any(numbers.get(number, number) != number for number in named):
@@ -163,9 +163,9 @@ def renamed(document: Document, numbers: Mapping[int, int]) -> Iterator[Referenc
 
 
 class _Mark(NamedTuple):
-    """A marker, a link or an address as it is written, in its parts, empty or None for those it lacks.
+    """The parts of a marker, a link or an address as it is written; missing parts are empty or None.
 
-    `inside` are the markers among the words of a link, which are not part of its `label`.
+    `inside` are the markers among the words of a link; they are not part of its `label`.
     """
 
     shown: str
@@ -182,28 +182,28 @@ class _Mark(NamedTuple):
 
     @property
     def elsewhere(self) -> bool:
-        """Whether the address leads out of the text; one inside the text's own site is no link here."""
+        """Whether the address leads outside the text; a link within the same site does not count as a link here."""
         return _ELSEWHERE.match(self.target) is not None
 
     @property
     def link(self) -> str:
-        """The link without the markers among its words; empty for a marker, and if it has no other words."""
+        """The link without the markers among its words; empty for a marker, and for a link without other words."""
         return f"[{self.label}]({self.address})" if self.label else ""
 
 
 _Place = tuple[int, int, _Mark]
-"""Where a mark begins and ends in the text."""
+"""The start and the end of a mark in the text."""
 
 
 def _moved(place: _Place) -> Reference:
-    """Return a reference that leaves the link and, after it, the markers among its words: a link has no links."""
+    """Return a reference with the markers moved from the words of its link to behind it: links cannot be nested."""
     start, end, mark = place
     meaning = Meaning(f"{mark.link}{''.join(mark.inside)}", renamed=True, moved=True)
     return start - (mark.image and not mark.link), end, meaning
 
 
 def _unlinked(place: _Place, meaning: Meaning) -> Reference:
-    """Return a reference without its link; an image has a sign more."""
+    """Return a reference without its link. For an image, the sign before the bracket is removed too."""
     start, end, mark = place
     return start - mark.image, end, meaning
 
@@ -263,7 +263,7 @@ def _reference(place: _Place, known: SourceIndex) -> Reference | None:
         return _moved(place)
     source = _linked(mark, known)
     if mark.numbers is not None:
-        # Of a link whose text is a number, the address is only believed when it was retrieved.
+        # If a link's text is a number, its address counts only if the page was retrieved.
         return start, end, Meaning("", (source,)) if source else _of_numbers(mark, known)
     if source is None:
         return None
@@ -271,20 +271,23 @@ def _reference(place: _Place, known: SourceIndex) -> Reference | None:
 
 
 def _of_numbers(mark: _Mark, known: SourceIndex) -> Meaning:
-    """Return what a marker refers to."""
+    """Return the replacement of a marker."""
     dangling, renamed = 0, not is_plain(mark.shown)
     found: dict[Source, None] = {}
     for one in ranges(mark.numbers or ""):
         named = {number: known.numbers[number] for number in one.numbers if number in known.numbers}
         found |= dict.fromkeys(named.values())
-        # Of a range that goes on and on the rest counts as one.
+        # The excess of a too long range counts as one number.
         dangling += 1 if one.cut else len(one.numbers) - len(named)
         renamed = renamed or any(source.number != number for number, source in named.items())
     return Meaning("", tuple(found), dangling, renamed)
 
 
 def _unmarked(reference: Reference, *, adjacent: bool) -> Reference:
-    """Return a link without its marker, since that follows; what is only a number goes, unless nothing is between."""
+    """Return a link without its marker, since the marker follows.
+
+    A link whose words are only a number is removed, unless the marker follows directly.
+    """
     start, end, meaning = reference
     if not meaning.text:
         return reference if adjacent else (start, end, meaning._replace(sources=()))
@@ -307,10 +310,11 @@ class Marker:
 
 @dataclass(frozen=True, kw_only=True)
 class CitedText:
-    """A text whose markers are known.
+    """A text with its markers.
 
-    `pieces` make up the text in order. `sources` are those the text refers to, in the order of their first marker: a
-    source's place is the marker's number; `others` are the rest. `dangling` counts the removed references to no source.
+    `pieces` are the parts of the text in order. `sources` are those that the text refers to, in the order of their
+    first marker: a marker's number is its source's position, from 1. `others` are the remaining sources. `dangling`
+    counts the removed references without a source.
     """
 
     pieces: tuple[str | Marker, ...]
@@ -324,23 +328,23 @@ class CitedText:
         return "".join(piece if isinstance(piece, str) else f"[{piece.number}]" for piece in self.pieces)
 
     def document(self, marks: Callable[[int], str]) -> Document:
-        """Return the text as a document with signs in the place of the markers, which begin no block and no code."""
+        """Return the text as a document in which signs replace the markers, so that none begins a block or code."""
         return parse("".join(piece if isinstance(piece, str) else marks(piece.number) for piece in self.pieces))
 
 
 def number_citations(text: str, sources: Sequence[Source], *, first: Sequence[Source] = ()) -> CitedText:
-    """Find the markers of a text and number them by first use, after those of `first`, which an earlier text refers to.
+    """Number the markers of a text by first use, after those of `first`, the sources of an earlier text.
 
-    Markers are `[1]`, `[2][3]`, `[1, 3-5]`, `[web:4]`, `【1】`, `［１］` and links whose text is such a number; they
-    count only outside code and LaTeX. A link to a retrieved page keeps its words and gets that page's marker, unless
-    its own marker follows. Markers of no source are removed, with the space before them, and counted; a number of four
+    Markers are `[1]`, `[2][3]`, `[1, 3-5]`, `[web:4]`, `【1】`, `［１］` and links whose text is such a number; they count
+    only outside code and LaTeX. A link to a retrieved page keeps its words and gets that page's marker, unless its own
+    marker follows. Markers without a source are removed with the space before them, and counted. A number of four
     digits or more, as in `[2024-2026]`, is no marker.
     """
     return _cited(text, index_sources(sources), sources, first)
 
 
 def number_each(texts: Iterable[str], sources: Sequence[Source]) -> list[CitedText]:
-    """Return what `number_citations` does for each of several texts about the same sources, the `others` left out."""
+    """Return the result of `number_citations` for each of several texts about the same sources, without `others`."""
     known = index_sources(sources)
     return [_cited(text, known, ()) for text in texts]
 
@@ -368,16 +372,16 @@ def _cited(text: str, known: SourceIndex, sources: Sequence[Source], first: Sequ
 
 
 def drop_dangling(text: str, sources: Sequence[Source]) -> tuple[str, int]:
-    """Return the text without its references to no source, and how many were removed; aliases become numbers."""
+    """Return the text without references that have no source, and their number; aliases become numbers."""
     document, removed, _ = _drop_dangling(parse(text), index_sources(sources))
     return document.text, removed
 
 
 def _drop_dangling(document: Document, known: SourceIndex) -> tuple[Document, int, list[Reference]]:
-    """Return the document without dangling references, how many were removed, and the references that are left."""
+    """Return the document without dangling references, their number, and the remaining references."""
     removed = 0
-    # What is removed may have been all that kept other words from being code or a marker, so it is looked at again.
-    # So are the markers that are moved out of a link.
+    # Removed text may have kept other words from being code or markers, so the result is examined again. So are markers
+    # that were moved out of a link.
     for _ in range(_MOST_PASSES):
         found = references(document, known)
         wrong = [reference for reference in found if reference[2].dangling or reference[2].renamed]
@@ -397,15 +401,15 @@ def drop_markers(text: str, sources: Sequence[Source]) -> str:
 
 
 def _words_only(reference: Reference) -> Reference:
-    """Return a reference of which only its words stay."""
+    """Return a reference reduced to its words."""
     start, end, meaning = reference
     return start, end, meaning._replace(text=meaning.text.rstrip(), sources=())
 
 
 def drop_unknown_links(text: str, sources: Sequence[Source]) -> tuple[str, int]:
-    """Return the text without links and addresses of no source, and how many were removed; a link's words stay.
+    """Return the text without links and addresses that have no source, and their number; a link's words stay.
 
-    Addresses inside code and LaTeX, and those without a scheme or `www.`, are text.
+    Addresses inside code and LaTeX, and those without a scheme or `www.`, count as text.
     """
     document, known, removed = parse(text), index_sources(sources), 0
     for _ in range(_MOST_PASSES):
@@ -420,10 +424,10 @@ def drop_unknown_links(text: str, sources: Sequence[Source]) -> tuple[str, int]:
 def drop_foreign(
     text: str, sources: Sequence[Source], dropped: Collection[Source], is_foreign: Callable[[str], bool]
 ) -> tuple[str, int, int]:
-    """Return the text without markers of the dropped sources and without links and addresses that are foreign.
+    """Return the text without markers of dropped sources and without foreign links and addresses.
 
-    `sources` are all that there were, the dropped ones too. Also returns how many markers and how many links were
-    removed; a link's words stay, as do numbers of no source, and what is in code and LaTeX.
+    `sources` are all sources, including the dropped ones. Also return the numbers of removed markers and removed links.
+    A link's words stay, as do numbers without a source, and everything in code and LaTeX.
     """
     document, known, markers, links = parse(text), index_sources(sources), 0, 0
     for _ in range(_MOST_PASSES):
@@ -437,16 +441,16 @@ def drop_foreign(
 
 
 def renumber(text: str, numbers: Mapping[int, int]) -> str:
-    """Return the text with other numbers in its markers; those that are not among `numbers` stay."""
+    """Return the text with the numbers in its markers replaced; those that are not in `numbers` stay."""
     document = parse(text)
     return _without(document, renamed(document, numbers)).text
 
 
 def format_result(answer: Answer) -> str:
-    """Return an answer as the text that a tool hands to a model: the result, then every source in the service's order.
+    """Return an answer as a tool's text for a model: the answer, then every source in the service's order.
 
-    Markers keep the service's numbers; those of no source are left out, so that no model goes looking for it. What
-    pages say is `quoted`.
+    Markers keep the service's numbers. Those without a source are left out, so that no model searches for it. Text of
+    pages is `quoted`.
     """
     text, _ = drop_dangling(answer_text(answer), answer.sources)
     listed = [
@@ -457,7 +461,7 @@ def format_result(answer: Answer) -> str:
 
 
 def _without(document: Document, found: Iterable[Reference]) -> Document:
-    """Return the document with each reference replaced by what stays of it."""
+    """Return the document with each reference replaced by the text that stays of it."""
     text, place = document.text, 0
     edits: list[Edit] = []
     for reference in found:
@@ -471,7 +475,7 @@ def _without(document: Document, found: Iterable[Reference]) -> Document:
 
 
 def _with_spaces(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen what goes by the spaces before it, or after it if it begins a line."""
+    """Extend a removed stretch by the spaces before it, or after it if it begins a line."""
     before = start
     while before and text[before - 1] in " \t":
         before -= 1
@@ -481,5 +485,5 @@ def _with_spaces(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _joint(before: str, after: str) -> str:
-    """Return what must replace a marker, so that its neighbours do not become one."""
+    """Return the text to put in place of a removed marker, so that its neighbours do not join."""
     return _JOINER if _OF_A_MARKER.match(before) and _OF_A_MARKER.match(after) else ""

@@ -42,7 +42,7 @@ DEFAULT_BASE_URL = "https://api.perplexity.ai"
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """A key, the address of the service that takes it, which of its APIs answers, and the seconds for connecting."""
+    """A key, the address of its service, the API that answers, and the seconds for connecting."""
 
     api_key: str = field(repr=False)
     base_url: str
@@ -59,9 +59,9 @@ class Access:
         api: API | None = None,
         open_timeout: float | None = None,
     ) -> Access:
-        """Return what was handed in, and for what was not what the environment holds, or the default.
+        """Return the given values, completed from the environment and then by defaults.
 
-        Raises MissingKey without a key, InvalidRequest for a variable whose value is not allowed.
+        Raises MissingKey without a key, InvalidRequest for a variable with an invalid value.
         """
         key = first_variable(environ, *KEYS) if api_key is None else api_key.strip()
         if not key:
@@ -75,7 +75,7 @@ class Access:
 
 
 def api_of(environ: Mapping[str, str]) -> API:
-    """Return the API that PERPLEXITY_API names, `agent` if it is not set. Raises InvalidRequest."""
+    """Return the API named by PERPLEXITY_API; `agent` if it is not set. Raises InvalidRequest."""
     named = first_variable(environ, API_VARIABLE) or "agent"
     for api in get_args(API):
         if api == named:
@@ -84,7 +84,7 @@ def api_of(environ: Mapping[str, str]) -> API:
 
 
 def open_timeout_of(environ: Mapping[str, str]) -> float:
-    """Return the seconds that OPEN_TIMEOUT names, the default if it is not set. Raises InvalidRequest."""
+    """Return the seconds in OPEN_TIMEOUT; the default if it is not set. Raises InvalidRequest."""
     named = first_variable(environ, OPEN_TIMEOUT)
     if not named:
         return OPEN_SECONDS
@@ -97,16 +97,16 @@ def open_timeout_of(environ: Mapping[str, str]) -> float:
 
 
 def first_variable(environ: Mapping[str, str], *names: str) -> str:
-    """Return the value of the first variable that is set; one that is empty or blank counts as unset."""
+    """Return the value of the first variable that is set; an empty or blank one counts as not set."""
     return next((value for name in names if (value := environ.get(name, "").strip())), "")
 
 
 Prompt = str | Sequence[Message] | Question
-"""What is asked: a text, a conversation that ends with the user's turn, or a whole question."""
+"""A prompt: a text, a conversation that ends with the user's turn, or a whole question."""
 
 
 class AskOptions(TypedDict, total=False):
-    """What may be said next to the prompt; each is a field of `Question` and described there."""
+    """Options in addition to the prompt; each is a field of `Question` and described there."""
 
     reasoning: bool
     model: str | None
@@ -119,7 +119,7 @@ class AskOptions(TypedDict, total=False):
 
 
 def build_question(prompt: Prompt, options: AskOptions) -> Question:
-    """Return the whole question. Options take the place of its own; None changes nothing."""
+    """Return the whole question. Options replace its own values; None changes nothing."""
     if isinstance(prompt, Question):
         question = prompt
     else:
@@ -140,9 +140,9 @@ class Endpoints:
         return self._endpoints[-1 if question.run_id is not None else 0]
 
     def retire(self, endpoint: Completions, error: EndpointRetired) -> None:
-        """Go on to the successor, for good. Raises the error if there is none.
+        """Switch to the successor of an endpoint, permanently. Raises the error if there is none.
 
-        Of many questions that hear of it at once the first one says so in the log; the others find it done.
+        The first of several simultaneous questions logs the switch; the others only use the successor.
         """
         if endpoint is self._endpoints[-1]:
             raise error
@@ -151,7 +151,7 @@ class Endpoints:
             log.warning("answers.endpoint_retired", extra={"path": endpoint.path})
 
     async def finish(self) -> None:
-        """Wait for what abandoned questions left to do."""
+        """Wait for the unfinished requests of abandoned questions."""
         for endpoint in self._endpoints:
             await endpoint.finish()
 
@@ -163,13 +163,14 @@ _MODELS_SECONDS = 10.0
 class PerplexityClient(Closing):
     """Searches and answers by Perplexity.
 
-    `base_url` must be https, except on loopback. A `session` that is handed in is used and not closed. `open_timeout`
-    is the seconds for opening a connection. `retry` holds for every call, inside the call's own time: `limits`, in
-    seconds, by what is asked. `reasoning_effort` is what `reasoning=True` means. `proxy` returns the proxy for an
-    address, by default the one that the environment names; a `session` has its own. With `api="sonar"` answers come
-    from Sonar until the service says that it has retired it for this key; from then on, and for background runs always,
-    from the Agent API. `on_limit` is awaited with the limits that replies name. `clock` only goes forward, `now` gives
-    seconds since 1970. Raises InvalidRequest for a key, an address, an `api` or an `open_timeout` that cannot be right.
+    `base_url` must be https, except on loopback. A `session` that is passed in is used and not closed. `open_timeout`
+    is the seconds for opening a connection. `retry` applies to every call, within the call's time limit; `limits` are
+    these limits in seconds, by kind of request. `reasoning_effort` is the effort of `reasoning=True`. `proxy` returns
+    the proxy for an address, by default the one in the environment; a `session` has its own. With `api="sonar"`,
+    answers come from Sonar until the service reports that it is retired for this key; from then on, and always for
+    background runs, they come from the Agent API. `on_limit` is awaited with the limits that replies name. `clock` is
+    monotonic, `now` returns seconds since 1970. Raises InvalidRequest for an invalid key, address, `api` or
+    `open_timeout`.
     """
 
     def __init__(
@@ -212,11 +213,11 @@ class PerplexityClient(Closing):
         open_timeout: float | None = None,
         **options: Any,
     ) -> Self:
-        """Return the client that the environment describes; what is handed in takes the place of its variables.
+        """Return the client that the environment describes; arguments take precedence over its variables.
 
         `PERPLEXITY_API_KEY` (or `PPLX_API_KEY`), `PERPLEXITY_API`, `PERPLEXITY_BASE_URL` and `OPEN_TIMEOUT` are read
-        from `environ`, by default the process's own. The other options are those of the class. Raises MissingKey
-        without a key, InvalidRequest for a value that is not allowed.
+        from `environ`, by default that of the process. The other options are those of the class. Raises MissingKey
+        without a key, InvalidRequest for an invalid value.
         """
         access = Access.from_environment(
             os.environ if environ is None else environ,
@@ -233,14 +234,14 @@ class PerplexityClient(Closing):
         return f"PerplexityClient(base_url={self._transport.base_url!r})"
 
     async def close(self) -> None:
-        """Close its connections; `async with` does so at the end."""
+        """Close the connections; `async with` does so at the end."""
         try:
             await self._endpoints.finish()
         finally:
             await self._transport.close()
 
     async def search(self, query: str | Query, filters: Filters | None = None) -> SearchResults:
-        """Return ranked pages, for half a cent. `filters` take the place of the query's own.
+        """Return ranked pages, for half a cent. `filters` replace the query's own.
 
         Pages outside their domains are left out, and a note counts them.
 
@@ -269,7 +270,7 @@ class PerplexityClient(Closing):
             return replace(found, results=found.results[: wanted.max_results])
 
     async def answer(self, prompt: Prompt, **options: Unpack[AskOptions]) -> Answer:
-        """Return one sourced answer. Options take the place of a whole question's own; None changes nothing.
+        """Return one sourced answer. Options replace the values of a whole question; None changes nothing.
 
         Sources outside the domains of its filters are left out, with their markers and links, and a note counts them.
 
@@ -292,9 +293,10 @@ class PerplexityClient(Closing):
                         question.on_event(Restarted())
 
     async def stream(self, prompt: Prompt, **options: Unpack[AskOptions]) -> AsyncGenerator[Event, None]:
-        """Yield events while the answer is made; the last one is `Done`. Takes and raises what `answer` does.
+        """Yield events while the answer is made; the last one is `Done`. Accepts and raises the same as `answer`.
 
-        A stream that is left early, which wants `contextlib.aclosing`, is cancelled at the service too.
+        If the caller leaves the stream early, for which `contextlib.aclosing` is needed, it is also cancelled at the
+        service.
         """
         question = build_question(prompt, options)
         started = self._clock()
@@ -317,19 +319,22 @@ class PerplexityClient(Closing):
                     self._endpoints.retire(endpoint, error)
 
     async def cancel(self, run_id: str) -> None:
-        """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
+        """Stop a run by the id in `RunStarted`. A run that has already ended is no error. Raises PerplexityError."""
         with _tag_answer_errors:
             await self._runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self._clock))
 
     async def models(self) -> tuple[str, ...]:
-        """Return the names of the models that the key may use, for nothing: it tries a key. Raises PerplexityError."""
+        """Return the names of the models that the key may use. Free of charge, so it can test a key.
+
+        Raises PerplexityError.
+        """
         with _tag_answer_errors:
             deadline = Deadline.after(_MODELS_SECONDS, self._clock)
             body = await self._api.request("GET", "/v1/models", deadline=deadline, retryable=is_retryable_unpaid)
             return as_texts([model.get("id") for model in as_objects(body.get("data"))])
 
     def _validated(self, question: Question) -> tuple[Question, Target]:
-        """Return the question as it is sent and who answers it. Raises InvalidRequest."""
+        """Return the question as it is sent, and its model or effort. Raises InvalidRequest."""
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
         if question.schema is not None:
             check_schema(target)

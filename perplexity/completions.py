@@ -1,6 +1,6 @@
-"""Questions to answers over one wire: at once, as a stream, or by a run in the background that outlives us.
+"""Answers questions over one wire: at once, as a stream, or by a background run that outlives this process.
 
-Sources outside the domains that were asked for are left out here, in whole answers and in streams.
+Sources outside the requested domains are left out, in whole answers and in streams.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CANCEL_SECONDS = 3.0
 
 
 def answer_deadline(question: Question, target: Target, limits: Timeouts, clock: Clock) -> Deadline:
-    """Return when a question to this model must be answered at the latest, by its own limits and those of a service."""
+    """Return the deadline for an answer by this model, from the question's own limits and those of the client."""
     limit = limits.for_effort(target.effort)
     if question.seconds is None:
         return Deadline.after(limit, clock, total=limits.total)
@@ -49,7 +49,7 @@ def answer_deadline(question: Question, target: Target, limits: Timeouts, clock:
 
 @dataclass(frozen=True, kw_only=True)
 class Completions:
-    """Answers over one wire, for questions that were checked. `cancelling` is what `finish` waits for."""
+    """Answers over one wire, for validated questions. `cancelling` are the requests that `finish` waits for."""
 
     api: ApiClient
     runs: Runs
@@ -59,14 +59,14 @@ class Completions:
 
     @property
     def path(self) -> str:
-        """Where questions are sent."""
+        """The path of the requests for answers."""
         return self.wire.path
 
     async def answer(self, question: Question, target: Target, *, started: float, deadline: Deadline) -> Answer:
         """Return the answer; its `seconds` are those since `started`.
 
-        Raises any PerplexityError; InvalidRequest before anything is sent, RunFailed for an `offline` one that rests on
-        pages anyway: it may say what the messages do not.
+        Raises any PerplexityError, InvalidRequest before anything is sent, and RunFailed if an `offline` answer cites
+        pages anyway: it may say more than the messages do.
         """
         self.wire.check(question)
         if question.on_event is not None:
@@ -79,9 +79,9 @@ class Completions:
     async def stream(
         self, question: Question, target: Target, *, started: float, deadline: Deadline
     ) -> AsyncGenerator[Event, None]:
-        """Yield the events, `Done` last; what a model thinks aloud is held back. Takes and raises what `answer` does.
+        """Yield the events, `Done` last, without the model's thinking. Accepts and raises the same as `answer`.
 
-        Once an event was yielded, nothing is tried again.
+        After the first event, no request is repeated.
         """
         self.wire.check(question)
         async with aclosing(self._events(question, target, started=started, deadline=deadline)) as events:
@@ -121,9 +121,9 @@ class Completions:
                         yield event
 
     async def finish(self) -> None:
-        """Wait for the requests that begin or cancel abandoned runs, for a few seconds.
+        """Wait a few seconds for the requests that start or cancel abandoned runs.
 
-        What is late is cancelled; the requests that follow from that, which cancel runs, have as long again.
+        Late requests are cancelled; the requests to cancel their runs have the same time again.
         """
         await self._wait_for_cancelling()
         for task in list(self.cancelling):
@@ -139,7 +139,7 @@ class Completions:
     async def _finalize(
         self, answer: Answer, question: Question, target: Target, *, expected: bool, started: float
     ) -> Answer:
-        """Return the answer without thoughts and foreign sources, and with what only the asking side knows."""
+        """Return the answer without thoughts and foreign sources, completed with the caller's own data."""
         if question.offline and answer.sources:
             log.warning("answer.searched_all_the_same", extra={"model": answer.model})
             raise RunFailed(
@@ -159,7 +159,7 @@ class Completions:
         )
 
     async def _answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        # Only a stream sends the run's id before its end; by the id, an abandoned run is cancelled.
+        # Only a stream sends the run's id before its end; an abandoned run is cancelled by this id.
         at_once = question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining())
         if at_once and not self._runs_in_background(question, target):
             body = self.wire.build(question, target, stream=False)
@@ -191,11 +191,11 @@ class Completions:
     async def _stream_attempts(
         self, question: Question, target: Target, *, deadline: Deadline, repeat: bool
     ) -> AsyncGenerator[Sequence[Event], None]:
-        """Yield the events of streams, as many as arrive together, until one comes to its end.
+        """Yield the events of streams, in batches as they arrive, until a stream is complete.
 
-        After an event was yielded, another stream is opened only if the caller takes events that `repeat`: one that
-        collects an answer, from a stream since a silent connection would be cut after a minute. None is opened after
-        text was shown to someone.
+        After an event, another stream is opened only with `repeat`, for a caller that accepts repeated events because
+        it collects them into one answer. (It uses a stream because a silent connection is cut after a minute.) Once
+        text was shown to someone, no further stream is opened.
         """
         readers, body = _Readers(wire=self.wire), self.wire.build(question, target, stream=True)
         retries = question.retries or Retries()
@@ -246,7 +246,7 @@ class Completions:
             self._cancel(reader.run_id)
 
     def _cancel(self, run_id: str) -> None:
-        """Stop an abandoned run. Not awaited here: the caller is often being cancelled."""
+        """Stop an abandoned run. The request is not awaited here, because the caller is often being cancelled."""
         self._keep(self._cancel_quietly(run_id))
 
     def _keep(self, ending: Coroutine[Any, Any, None]) -> None:
@@ -286,7 +286,10 @@ class Completions:
         yield [event for event in _as_events(self._read(run_id, state or {})) if event not in known]
 
     async def _begin(self, question: Question, target: Target, *, deadline: Deadline) -> tuple[str, dict[str, JSON]]:
-        """Begin a run and hand on its id; return both its id and its state. A run that is not wanted is cancelled."""
+        """Start a run and pass its id on; return both its id and its state.
+
+        A run that is no longer wanted is cancelled.
+        """
         body = self.wire.build(question, target, stream=False)
         state = await self.runs.create(
             body,
@@ -306,9 +309,9 @@ class Completions:
         return run_id, state
 
     async def _end_alone(self, beginning: asyncio.Task[tuple[str, dict[str, JSON]]], question: Question) -> None:
-        """Let a run begin whose caller was cancelled: its id is handed on, or the run would be paid for twice.
+        """Let a run start although its caller was cancelled, and pass its id on: otherwise it would be paid for twice.
 
-        One that is not resumable is cancelled.
+        A run that is not resumable is cancelled.
         """
         try:
             run_id, _ = await beginning
@@ -321,7 +324,7 @@ class Completions:
             await self._cancel_quietly(run_id)
 
     def _read(self, run_id: str, state: dict[str, JSON]) -> Answer:
-        """Return a run's answer. One in a state that is not known here may be going on still, so it is cancelled."""
+        """Return a run's answer. A run in an unknown state may still be going on, so it is cancelled."""
         try:
             return self.wire.read(state)
         except MalformedResponse:
@@ -331,7 +334,7 @@ class Completions:
 
 @dataclass(frozen=True, kw_only=True)
 class _Readers:
-    """The readers of one question's streams, one for each time that it was sent: each may have been charged for."""
+    """The readers of one question's streams, one for each request; each request may have been charged."""
 
     wire: Wire
     made: list[StreamReader] = field(default_factory=list)
@@ -343,11 +346,11 @@ class _Readers:
 
     @property
     def cost_usd(self) -> float | None:
-        """What the service charges for all of them together, as far as it said so."""
+        """The sum of the charges for all of them, as far as the service reported them."""
         return total_cost(reader.cost_usd for reader in self.made)
 
     def priced(self, events: Sequence[Event]) -> list[Event]:
-        """Return events of the last one, an answer at the price of all."""
+        """Return events of the last stream, with the price of all streams in the answer."""
         return [self._priced(event) if isinstance(event, Done) else event for event in events]
 
     def _priced(self, done: Done) -> Done:
@@ -358,7 +361,7 @@ class _Readers:
 
 
 def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> tuple[list[Event], PerplexityError | None]:
-    """Return our events for those of the service, until the terminal one, and the error that comes after them."""
+    """Return our events for those of the service, until the terminal one, and the error after them, if any."""
     events: list[Event] = []
     try:
         for event in chunk:
@@ -371,7 +374,7 @@ def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> tuple[list[
 
 
 async def _from_stream(batches: AsyncIterator[Sequence[Event]]) -> Answer:
-    """Return the answer at the end of the events."""
+    """Return the answer that ends the events."""
     async for batch in batches:
         for event in batch:
             if isinstance(event, Done):
@@ -380,7 +383,7 @@ async def _from_stream(batches: AsyncIterator[Sequence[Event]]) -> Answer:
 
 
 async def _reported(events: AsyncGenerator[Event, None], on_event: Callable[[Event], None]) -> Answer:
-    """Return the answer at the end of the events, and report the others."""
+    """Return the answer that ends the events, and pass the other events to `on_event`."""
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Done):
@@ -400,7 +403,7 @@ def _as_events(answer: Answer) -> list[Event]:
 
 
 def _retry_rule(target: Target) -> Callable[[PerplexityError], bool]:
-    """Return which errors are worth a retry: deep research costs too much to be begun twice."""
+    """Return a test for errors worth a retry; deep research is too expensive to start twice."""
     return is_safe_to_repeat if target.background else is_retryable
 
 
@@ -410,10 +413,10 @@ _CLOSE = "</think>"
 
 @dataclass
 class ThinkStripper:
-    """Takes the pieces of a text and gives what follows its think block, however the pieces are cut.
+    """Takes the pieces of a text and returns the text after its think block, however the pieces are cut.
 
-    Of a model that thinks aloud (`expected`) the block is everything up to the first `</think>`, opened or not; of any
-    other it is a block that the text opens with.
+    If the model is known to think aloud (`expected`), the block is everything up to the first `</think>`, with or
+    without an opening tag; otherwise it is a block at the very beginning.
     """
 
     expected: bool
@@ -426,13 +429,13 @@ class ThinkStripper:
     _begun: bool = False
 
     def feed(self, piece: str) -> str:
-        """Return what of the piece belongs to the answer; the space between block and answer does not."""
+        """Return the part of the piece that belongs to the answer, without the space between block and answer."""
         if self._over:
             return piece if self._begun else self._after_block(piece)
         self._held.append(piece)
         if not self._may_think(piece):
             return self.flush()
-        # A marker may begin in what is held already; all of that is put together once, when the marker is there.
+        # A marker may begin in text that is already held; the text is joined once, when the marker is there.
         self._tail += piece
         if _CLOSE not in self._tail:
             self._tail = self._tail[-len(_CLOSE) :]
@@ -443,7 +446,7 @@ class ThinkStripper:
         return self._after_block(behind)
 
     def flush(self) -> str:
-        """Return what was held back and turned out to be the answer, as it is: no marker came."""
+        """Return the text held back; without an end marker, it is the answer."""
         text, self._held = "".join(self._held), []
         self._begun = self._begun or bool(text)
         self._over = self._over or bool(text)
@@ -463,7 +466,7 @@ class ThinkStripper:
 
 
 def strip_thinking(answer: Answer, *, expected: bool) -> Answer:
-    """Return the answer with its think block as `reasoning`. Raises MalformedResponse when nothing follows it."""
+    """Return the answer with its think block as `reasoning`. Raises MalformedResponse if nothing follows the block."""
     if not expected and not answer.text.lstrip().startswith(_OPEN):
         return answer
     thinking = ThinkStripper(expected=expected)
@@ -476,13 +479,13 @@ def strip_thinking(answer: Answer, *, expected: bool) -> Answer:
 
 
 def _kept_text(question: Question) -> TextFilter | None:
-    """Return what cuts a stream to the domains that the question names; None if it names none."""
+    """Return a filter that cuts a stream to the question's domains; None if it names no domains."""
     domains = question.filters.enforced
     return TextFilter(domains, as_json=question.schema is not None) if domains else None
 
 
 async def _rest(thinking: ThinkStripper, kept: TextFilter | None, answer: Answer) -> str:
-    """Return the text that was held back, by the sources of the whole answer."""
+    """Return the text that was held back, filtered by the sources of the whole answer."""
     piece = thinking.flush()
     if kept is None:
         return piece
@@ -492,7 +495,7 @@ async def _rest(thinking: ThinkStripper, kept: TextFilter | None, answer: Answer
 
 
 async def _within_domains(answer: Answer, question: Question) -> Answer:
-    """Return the answer without what is outside the domains that the question names."""
+    """Return the answer without sources and links outside the domains that the question names."""
     if not question.filters.enforced:
         return answer
     return await run_in_thread(filter_answer, answer, question.filters.enforced, as_json=question.schema is not None)

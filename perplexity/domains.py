@@ -1,4 +1,4 @@
-"""The domains that a search was narrowed to, enforced on what comes back: sources, markers, links. Pure."""
+"""Enforces the domains of a search on its results: sources, markers, links. Pure."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from perplexity.types import JSON, Answer, SearchResults, Source
 
 _MOST_NAMED = 3
 _LONGEST_AUTHORITY = 1_000
-# As browsers read an address: https://url.spec.whatwg.org/#concept-basic-url-parser
+# Parsed as browsers do: https://url.spec.whatwg.org/#concept-basic-url-parser
 _IGNORED = re.compile(r"[\t\n\r]")
 _AUTHORITY = re.compile(r"(?:https?:[/\\]*|[/\\]{2,}|(?=www\.))([^/\\?#]*)", re.IGNORECASE)
 _PORT = re.compile(r":[0-9]*$")
-# Of these, punycode leaves a name in ASCII as it is.
+# Names of these characters stay as they are in punycode.
 _LABELS = re.compile(r"(?:[^.]{1,63}\.)*[^.]{0,63}")
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?")
 
 _LEAST_GROWTH = 6
-"""A part of the text: when one more such part has come, it is worth reading again."""
+"""The text is worth reading again when it has grown by one part in this many."""
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
 _LAST_SPACE = re.compile(r"(?<=\S)\s+(?=\S*\Z)")
 _PAIRS = (("[", "]"), ("(", ")"), ("【", "】"), ("［", "］"), ("<", ">"))
@@ -35,9 +35,9 @@ _MAY_GO_ON = re.compile(r"[`$\\]")
 
 
 def requested_host(url: str) -> str | None:
-    """Return the host that a browser would ask for a web address, None if there is no usable one.
+    """Return the host that a browser would contact for a web address; None if it has no usable host.
 
-    It is lower case and in punycode, without a user name, a port and a point at its end.
+    The host is in lower case and punycode, without a user name, a port and a final point.
     """
     match = _AUTHORITY.match(_IGNORED.sub("", url.strip()))
     return _host(match[1]) if match and len(match[1]) <= _LONGEST_AUTHORITY else None
@@ -60,10 +60,10 @@ def _host(authority: str) -> str | None:
 
 @dataclass(frozen=True)
 class DomainPolicy:
-    """Which addresses a search may return, by its `Filters.domains`, which must be checked.
+    """Decides which addresses a search may return, by its `Filters.domains`, which must be validated.
 
-    `sub.a.example` belongs to a.example and `nota.example` does not. `www.a.example` and `a.example` are one site,
-    whichever was named.
+    `sub.a.example` belongs to a.example, and `nota.example` does not. `www.a.example` and `a.example` count as one
+    site, whichever was named.
     """
 
     domains: Sequence[str]
@@ -76,7 +76,10 @@ class DomainPolicy:
         object.__setattr__(self, "_allowed", frozenset(d for d in self.domains if not d.startswith("-")))
 
     def excludes(self, url: str) -> bool:
-        """Return whether an address may not be shown; one without a usable host is foreign to named domains only."""
+        """Return whether an address must not be shown.
+
+        An address without a usable host is excluded only if the domains name allowed ones.
+        """
         name = requested_host(url)
         if name is None:
             return bool(self._allowed)
@@ -89,7 +92,7 @@ class DomainPolicy:
 
     @property
     def place(self) -> str:
-        """Where foreign sources are, such as "outside a.example", "on b.example", or both with an "or"."""
+        """The location of foreign sources, such as "outside a.example", "on b.example", or both with an "or"."""
         allowed = [domain for domain in self.domains if not domain.startswith("-")]
         denied = [domain[1:] for domain in self.domains if domain.startswith("-")]
         places = (("outside", allowed), ("on", denied))
@@ -104,7 +107,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResults:
-    """Return the results without foreign pages, numbered from 1, with a note that counts what was left out."""
+    """Return the results without foreign pages, numbered from 1, with a note that counts the pages left out."""
     if not domains:
         return results
     policy = DomainPolicy(domains)
@@ -120,8 +123,8 @@ def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResu
 def filter_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = False) -> Answer:
     """Return a model's answer without foreign sources, their markers and foreign links, with notes that count them.
 
-    Sources keep the service's numbers. Of an answer `as_json` only the strings are read, and the sources are numbered
-    from 1 again, since who reads it may count them by their places.
+    Sources keep the service's numbers. In an answer `as_json`, only the strings are filtered, and the sources are
+    numbered from 1 again, since a program may address them by position.
     """
     if not domains:
         return answer
@@ -139,7 +142,7 @@ def filter_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = Fal
 
 
 def domain_notes(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ...]:
-    """Return the notes that count what was left out for these domains."""
+    """Return the notes that count sources left out because of these domains."""
     if not domains:
         return ()
     place = DomainPolicy(domains).place
@@ -147,11 +150,11 @@ def domain_notes(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ...
 
 
 class TextFilter:
-    """A streamed text without what is foreign, given as soon as no later piece can change it.
+    """A streamed text without foreign links and markers; a part is returned as soon as no later piece can change it.
 
-    Nothing is given of a link or of code that may go on, and nothing at all before the end of an answer `as_json`.
-    Sources may become known meanwhile. The work of `take` and `flush` takes time in proportion to all that came, so
-    `feed` asks for it ever more seldom.
+    No part of a link or of code that may continue is returned, and nothing at all before the end of an answer
+    `as_json`. Sources may become known in the meantime. `take` and `flush` take time in proportion to the whole text,
+    so `feed` asks for them less and less often.
     """
 
     def __init__(self, domains: Sequence[str], *, as_json: bool = False) -> None:
@@ -164,16 +167,16 @@ class TextFilter:
         self._shown: int | None = 0
 
     def filter_sources(self, sources: Sequence[Source]) -> tuple[Source, ...]:
-        """Take all sources that are known so far, and return those that may be shown."""
+        """Set all sources known so far, and return those that may be shown."""
         kept, dropped = self.policy.split(sources)
         if tuple(sources) != self._sources:
-            # What was given reads otherwise by the sources that are known now.
+            # With the sources known now, the text already returned would read differently.
             self._shown = None
         self._sources, self._dropped = tuple(sources), frozenset(dropped)
         return kept
 
     def feed(self, piece: str) -> bool:
-        """Take the next piece; return whether to `cut` now."""
+        """Add the next piece; return whether to call `take` now."""
         self._pieces.append(piece)
         self._length += len(piece)
         enough = self._length - self._looked_at >= max(1, self._length // _LEAST_GROWTH)
@@ -182,11 +185,11 @@ class TextFilter:
         return enough and not self._as_json
 
     def take(self) -> str:
-        """Return what can be given now, after what was given before."""
+        """Return the text that has become final since the last call."""
         return self._until(_settled_length)
 
     def flush(self) -> str:
-        """Return all that was not given yet."""
+        """Return the rest of the text."""
         return self._until(len)
 
     def _until(self, end_of: Callable[[str], int]) -> str:
@@ -206,7 +209,7 @@ class TextFilter:
 
 @dataclass(kw_only=True)
 class _Cleaner:
-    """Removes from texts what is foreign, and counts it."""
+    """Removes foreign markers, links and addresses from texts, and counts them."""
 
     policy: DomainPolicy
     sources: Sequence[Source]
@@ -215,7 +218,7 @@ class _Cleaner:
     links: int = 0
 
     def clean(self, text: str) -> str:
-        """Return the text without it."""
+        """Return the text without foreign markers, links and addresses."""
         text, markers, links = drop_foreign(text, self.sources, self.dropped, self.policy.excludes)
         self.markers += markers
         self.links += links
@@ -223,9 +226,9 @@ class _Cleaner:
 
 
 def _settled_length(text: str) -> int:
-    """Return where a text may be cut so that what is before it reads the same whatever follows.
+    """Return the length of the prefix that later text cannot change.
 
-    That is before a blank line, or between two words after which no bracket, code or formula is open.
+    It ends before a blank line, or between two words after which no bracket, code or formula is open.
     """
     start = end = 0
     for blank in _BLANK_LINE.finditer(text):
@@ -239,7 +242,7 @@ def _settled_length(text: str) -> int:
 
 
 def _map_strings(text: str, change: Callable[[str], str]) -> str:
-    """Return JSON with its strings changed; as it came if none is, and changed as a text if it is not JSON."""
+    """Return JSON with its strings changed, unmodified if none changes; text that is not JSON is changed as a whole."""
     try:
         value = json.loads(text)
         changed = _map_value(value, change)

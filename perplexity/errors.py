@@ -1,11 +1,11 @@
-"""Everything that can go wrong, as one small tree.
+"""All errors of the library, as one small tree.
 
 PerplexityError
 ├── InvalidRequest         never sent, or refused by the service; no other provider is tried if an option may be wrong
-│   └── MissingKey         no API key was handed in or is set
+│   └── MissingKey         no API key was passed in or is set
 ├── ConnectionFailed       no connection, or it broke before the answer was complete
 ├── TimedOut               the deadline passed
-├── MalformedResponse      not what the service documents: HTML, empty, not JSON, too large
+├── MalformedResponse      not in the documented form: HTML, empty, not JSON, too large
 │   └── StreamTruncated    a stream that ended without its terminal event
 ├── RunFailed              an HTTP 200 whose body says failed, cancelled or incomplete without text
 ├── MissingExtra           a package that an extra of this distribution installs is missing; an ImportError too
@@ -69,7 +69,7 @@ class PerplexityError(Exception):
 
 
 class InvalidRequest(PerplexityError):
-    """A value the service does not take; `field`, `value` and `allowed` say which, what was given and what is right."""
+    """A value that the service does not accept; `field`, `value` and `allowed` name the field and both values."""
 
     summary = "refused the request"
 
@@ -99,7 +99,7 @@ class InvalidRequest(PerplexityError):
 
 
 class MissingKey(InvalidRequest):
-    """There is no API key: none was handed in, and none is set in the environment."""
+    """No API key was passed in, and none is set in the environment."""
 
     summary = "has no key"
 
@@ -121,7 +121,7 @@ class TimedOut(PerplexityError):
 
 
 class MalformedResponse(PerplexityError):
-    """The response is not what the service documents: HTML, empty, not JSON, or larger than the cap (`too_large`)."""
+    """The response is not in the documented form: HTML, empty, not JSON, or larger than the cap (`too_large`)."""
 
     summary = "sent an unreadable answer"
     too_large: bool = False
@@ -156,7 +156,7 @@ class MissingExtra(PerplexityError, ImportError):
 
 
 class RequestCancelled(PerplexityError):
-    """The caller cancelled the question while it was being answered, by raising this from `Question.on_run`."""
+    """The caller cancelled the question while it was being answered, by raising this from one of its hooks."""
 
     summary = "was cancelled"
 
@@ -203,7 +203,7 @@ class EndpointRetired(APIError):
 
 
 class RateLimitError(APIError):
-    """Too many requests; `retry_after` holds the seconds the service asked for, when it did."""
+    """Too many requests; `retry_after` holds the seconds that the service asked for, None if it named none."""
 
     summary = "is limiting requests"
 

@@ -1,4 +1,4 @@
-"""The extras of this distribution: what each installs, and an error that names the one that is missing.
+"""The extras of this distribution: the modules of each, and an error that names a missing extra.
 
 https://packaging.python.org/en/latest/specifications/dependency-specifiers/#extras
 """
@@ -29,16 +29,16 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "duckduckgo": ("ddgs",),
     "mcp": ("mcp", "uvicorn"),
 }
-"""The modules that each extra of pyproject.toml brings and this project imports."""
+"""The modules that each extra of pyproject.toml installs and this project imports."""
 
 
 def require(extra: str) -> None:
-    """Raise MissingExtra unless every module of the extra can be imported; none is imported for that."""
+    """Raise MissingExtra unless every module of the extra can be imported. No module is imported for this check."""
     if not all(_installed(module) for module in EXTRAS[extra]):
         raise MissingExtra.for_extra(extra)
 
 
 def _installed(module: str) -> bool:
     found = find_spec(module)
-    # A folder that happens to have the name is found too, but is no file.
+    # A folder of the same name is found too, but has no file.
     return found is not None and found.origin is not None

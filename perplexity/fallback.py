@@ -41,20 +41,20 @@ log = logging.getLogger(__name__)
 Reply = TypeVar("Reply", SearchResults, Answer)
 
 MAX_OWNERS = 1_000
-"""For how many owners of keys the failures are counted; those that asked last."""
+"""The number of key owners whose failures are counted: those that asked last."""
 
 MAX_REFUSALS = 2
-"""How often a request that was refused because of a rate gets another turn, at all providers together."""
+"""How many refusals because of a rate are followed by another turn, at all providers together."""
 
 CIRCUIT_OPEN = "Resting"
-"""The error class of an attempt that was not made, since the provider had failed again and again."""
+"""The error class of a skipped attempt, because the provider had failed repeatedly."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
     """A provider whose turn it is: its breaker's permit, the seconds it may use, and when it began.
 
-    After the `last` one there is no other to ask.
+    `last` is True if no provider follows.
     """
 
     provider: Provider
@@ -66,13 +66,13 @@ class Candidate:
 
 @dataclass(kw_only=True)
 class FallbackRun:
-    """One request. `failed` grows by the attempts that failed; `on_attempt` is called after every attempt.
+    """The state of one request. `failed` collects the failed attempts; `on_attempt` is called after every attempt.
 
-    `resumes` says that it is for a run that is paid for already: providers that can resume it come first, and none of
-    these is skipped, since another one would be paid again. `short_deadline` says that the caller gave less time than
-    usual, `has_options` that something was chosen that a service may refuse: then its refusal ends the round. `retries`
-    are those at all providers together. With a `limiter` each call has a turn first, and no time passes until then;
-    `busy` are the providers that take no call now.
+    `resumes` is True for a run that is already paid for: providers that can resume it come first, and none of them is
+    skipped, since any other provider would be paid again. `short_deadline` says that the caller gave less time than
+    usual, `has_options` that the question has an option that a service may refuse; a refusal then ends the round.
+    `retries` are shared by all providers. With a `limiter`, each call first waits for its turn, and this time does not
+    count; `busy` are the providers that take no call now.
     """
 
     kind: RequestKind
@@ -94,11 +94,11 @@ class FallbackRun:
     waited: float = 0.0
 
     async def candidates(self) -> AsyncGenerator[Candidate, None]:
-        """Yield each provider in its turn while there is time; one that rests after failures is noted and passed over.
+        """Yield each provider in its turn while there is time; a resting one is recorded as an attempt and skipped.
 
-        A run that is paid for is asked for where it runs, resting or not. One that refuses because of its rate is
-        yielded again. One whose turn would come too late is passed over for those that write text, and waited for
-        behind these: passages are no answer to a limit.
+        A paid run is resumed at its own provider, resting or not. A provider that refuses because of its rate is
+        yielded again. One whose turn would come too late is skipped in favour of those that write text. If only
+        providers of passages are left, it is waited for: a limit is no reason to answer with passages.
         """
         begun, left = self.clock(), self._offering()
         while left and (now := self.clock()) < (end := begun + self.total + self.waited):
@@ -119,7 +119,7 @@ class FallbackRun:
                     self.busy.add(provider.name)
                     left = [*standing_in, provider, *(one for one in left if one not in standing_in)]
                     continue
-                # Others may have failed meanwhile.
+                # Others may have failed in the meantime.
                 permit = breaker.try_acquire(seconds=seconds)
             if permit is None:
                 self._record_skipped(provider)
@@ -131,9 +131,9 @@ class FallbackRun:
                 left.insert(0, provider)
 
     async def _take_turn(self, provider: Provider, *, patient: bool) -> float:
-        """Wait for the provider's next turn, and return how long that took; retries wait for one too.
+        """Wait for the provider's next turn, also before retries, and return the seconds waited.
 
-        Raises RateLimitError if that would be too late.
+        Raises RateLimitError if the turn would come too late.
         """
         if self.limiter is None:
             return 0.0
@@ -147,7 +147,7 @@ class FallbackRun:
         return self.kind == "search" or not provider.search_only
 
     async def record_success(self, candidate: Candidate, reply: Reply) -> Reply:
-        """Return the reply with what came before it."""
+        """Return the reply with the failed attempts before it."""
         candidate.permit.succeeded()
         if self.limiter is not None:
             await self.limiter.replied(candidate.provider.name, self.counted_as)
@@ -162,10 +162,10 @@ class FallbackRun:
         return replace(reply, failed=(*self.failed, *reply.failed))
 
     async def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
-        """Note a failure and return it as callers may see it; raise it if no other provider may be asked.
+        """Record a failure and return it as callers may see it; raise it if no other provider may be asked.
 
-        What is raised costs what all that failed cost. A call that was not permitted is no attempt, and neither is one
-        that was refused because of its rate and gets another turn.
+        A raised error has the cost of all failures. A call that was not permitted is no attempt, nor is one that was
+        refused because of its rate and gets another turn.
         """
         failure = _as_perplexity_error(error, candidate.provider)
         if self.limiter is not None and _is_rate(failure):
@@ -198,12 +198,13 @@ class FallbackRun:
         if isinstance(failure, InvalidRequest):
             candidate.permit.release()
             refused_by_service = failure.status is not None
-            # The service refuses what only it refuses: nothing that the caller has chosen can be wrong.
+            # Only this service refuses the request, so the caller's choices cannot be wrong.
             if refused_by_service and not self.has_options and not candidate.last:
                 return failure
             if not before:
                 raise self.with_total_cost(failure)
-            # What a stand-in cannot do by its own rules, the next one may; what its service refuses is wrong.
+            # If a stand-in cannot do it by its own rules, the next one may; if its service refuses, the request is
+            # wrong.
             if refused_by_service:
                 raise AllProvidersFailed(self.failed)
             return failure
@@ -215,12 +216,12 @@ class FallbackRun:
         return failure
 
     def with_total_cost(self, error: PerplexityError) -> PerplexityError:
-        """Return the error that ends the round, with the sum of the costs of all failures in it."""
+        """Return the error that ends the round, with the total cost of all failures."""
         error.cost_usd = cost_with_failures(None, self.failed)
         return error
 
     def _counts_against_provider(self, error: PerplexityError, candidate: Candidate) -> bool:
-        """Return whether a failure is the provider's: an empty web is not, nor a time-out for want of time."""
+        """Return whether the provider is at fault: not for finding nothing, nor for a time-out in too little time."""
         if isinstance(error, TimedOut):
             return not self.short_deadline and candidate.seconds > self.timeouts.minimum
         return not isinstance(error, NothingFound) and not (self.limiter is not None and _is_rate(error))
@@ -260,12 +261,12 @@ class FallbackRun:
 
 
 def _is_rate(error: PerplexityError) -> bool:
-    """Return whether a call was refused because there were too many: nothing was begun, and credit is not short."""
+    """Return whether a call was refused because there were too many: nothing was started, and credit is not short."""
     return isinstance(error, RateLimitError) and error.status != 402 and not error.began and not error.cost_usd
 
 
 def _as_perplexity_error(error: Exception, provider: Provider) -> PerplexityError:
-    """Return the error as callers may see it. Of an error that no provider should raise only the class is logged."""
+    """Return the error as callers may see it. An error that no provider should raise is logged with its class only."""
     if isinstance(error, PerplexityError):
         return error
     if isinstance(error, TimeoutError):
@@ -275,7 +276,7 @@ def _as_perplexity_error(error: Exception, provider: Provider) -> PerplexityErro
 
 
 def _summary(error: PerplexityError) -> str:
-    """Finish the sentence that begins with the provider's name."""
+    """Return the end of a sentence that begins with the provider's name."""
     if isinstance(error, InvalidRequest) and error.field and error.value:
         return f"does not take {error.field} {error.value}"
     if isinstance(error, MissingExtra) and error.command:
@@ -288,21 +289,21 @@ Request = TypeVar("Request", Query, Question)
 OnEvent = Callable[[Event], None]
 
 OnCandidate = Callable[[str, Sequence[Attempt]], None]
-"""Called with the name of a provider before its request, and the attempts that failed before."""
+"""Called before each request with the provider's name and the failed attempts so far."""
 
 MAX_GRACE_SECONDS = 0.5
 
 
 class Fallback(Provider):
-    """The providers in order. The first that answers is taken; the failures before it are in `failed`.
+    """Asks the providers in order. The first answer is returned, with the failures before it in `failed`.
 
-    If the first provider refuses a request with a filter, a schema, tools, a length or a `vendor/model`, that is the
-    caller's fault: InvalidRequest is raised, and no other provider is asked. Without any of those the next one is
-    asked. If the service of a later provider refuses such a request, or all fail, AllProvidersFailed is raised; if a
-    later provider cannot do it by its own rules, the next one is asked. A provider that failed `breaker.failures`
-    times in a row is skipped for `breaker.seconds`. `on_attempt` is called after every attempt, the successful one
-    too; without it each is a line of the log. `on_candidate` is called before each request for a stream. With a
-    `limiter` each call waits for its turn before its time begins, and a refusal because of a rate is no failure.
+    If the first provider refuses a request with a filter, a schema, tools, a length or a `vendor/model`, the caller is
+    at fault: InvalidRequest is raised, and no other provider is asked. Without any of those, the next one is asked. If
+    the service of a later provider refuses such a request, or all fail, AllProvidersFailed is raised; if a later
+    provider cannot do it by its own rules, the next one is asked. A provider that failed `breaker.failures` times in a
+    row is skipped for `breaker.seconds`. `on_attempt` is called after every attempt, also after the successful one;
+    without it, each attempt is logged. `on_candidate` is called before each request for a stream. With a `limiter`,
+    each call waits for its turn before its time begins, and a refusal because of a rate is no failure.
     """
 
     def __init__(
@@ -334,23 +335,24 @@ class Fallback(Provider):
 
     @property
     def capabilities(self) -> frozenset[RequestKind]:
-        """What any of the providers offers."""
+        """All that at least one of the providers offers."""
         return frozenset().union(*(provider.capabilities for provider in self._providers))
 
     async def search(self, query: Query) -> SearchResults:
-        """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
+        """Return the pages of the first provider that finds some. Raises InvalidRequest or AllProvidersFailed."""
         has_options = query.filters != NO_FILTERS
         run = self._new_run("search", query, self._timeouts.search, counted_as="search", has_options=has_options)
         found = await _first_reply(
             run, lambda candidate, _: candidate.provider.search(_request_for(run, candidate, query))
         )
-        # Whatever a provider returns, no one gets more than was asked for.
+        # Whatever a provider returns, nobody gets more than was requested.
         return replace(found, results=found.results[: int(query.max_results)])
 
     async def answer(self, question: Question) -> Answer:
-        """Return the first answer that comes. Raises InvalidRequest or AllProvidersFailed.
+        """Return the answer of the first provider that has one. Raises InvalidRequest or AllProvidersFailed.
 
-        After its text was shown to someone no other provider is asked: the provider's own PerplexityError is raised.
+        Once text of an answer was shown to someone, no other provider is asked: the provider's own PerplexityError is
+        raised.
         """
         run, question = self._run_for(question), self._with_total(question)
         return await _first_reply(
@@ -365,7 +367,7 @@ class Fallback(Provider):
         )
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the events of the first provider that brings text; after its first text no other is asked.
+        """Yield the events of the first provider that returns text; after its first text, no other is asked.
 
         Raises InvalidRequest, AllProvidersFailed or, after the first text, the provider's own PerplexityError.
         """
@@ -437,7 +439,7 @@ class Fallback(Provider):
         )
 
     def _current_breakers(self) -> Mapping[str, Breaker]:
-        """Return the breakers of the configured keys, and of the owner of those that the task brings along instead."""
+        """Return the breakers of the configured keys; for services with an override in the task, those of its owner."""
         shared, own = self._breakers_of(""), scope.current().keys
         if own is None:
             return shared
@@ -456,13 +458,13 @@ class Fallback(Provider):
 
 
 def _has_options(question: Question) -> bool:
-    """Return whether a question has an option that a service may refuse. Names of our own models are none."""
+    """Return whether a question has an option that a service may refuse. A name of our own models is no such option."""
     chosen = (question.schema, question.max_tokens, question.context, question.tools, "/" in (question.model or ""))
     return any(chosen) or question.filters != NO_FILTERS
 
 
 def _request_for(run: FallbackRun, candidate: Candidate, request: Request) -> Request:
-    """Return the candidate's request with its time limit, and the retries that the round has left."""
+    """Return the candidate's request with its time limit and the round's remaining retries."""
     return replace(request, seconds=candidate.seconds, retries=run.retries)
 
 
@@ -479,7 +481,7 @@ async def _first_reply(
     async with aclosing(run.candidates()) as candidates:
         async for candidate in candidates:
             await _check_cancelled(run, candidate, check_cancelled)
-            # Text that was held back may have been shown meanwhile.
+            # Text that was held back may have been shown in the meantime.
             if failure is not None and text_shown():
                 candidate.permit.release()
                 raise run.with_total_cost(failure)
@@ -516,12 +518,12 @@ async def _check_cancelled(
 
 
 def _with_grace(seconds: float) -> float:
-    """Return when a provider is cut off: one whose time is over first clears up after itself, cancels what it began."""
+    """Return when to cut a provider off: after its time limit it first cleans up and cancels what it started."""
     return seconds + min(MAX_GRACE_SECONDS, seconds / 50)
 
 
 def _extending(limit: asyncio.Timeout, candidate: Candidate, on_event: OnEvent | None, total: float) -> OnEvent | None:
-    """Return what takes events in place of `on_event`, and gives the candidate as long again after each text."""
+    """Return a replacement for `on_event` that also extends the candidate's time limit after each text."""
     if on_event is None:
         return None
     clock = asyncio.get_running_loop().time
@@ -536,9 +538,9 @@ def _extending(limit: asyncio.Timeout, candidate: Candidate, on_event: OnEvent |
 
 
 async def _with_timeout(seconds: float, events: AsyncIterator[Event], *, total: float) -> AsyncGenerator[Event, None]:
-    """Yield the events; raise TimeoutError when the seconds are over before they are.
+    """Yield the events; raise TimeoutError if they take longer than `seconds`.
 
-    After each text it may be as long until the next one, up to `total` in all.
+    After each text, the next one may take as long again, up to `total` in all.
     """
     clock = asyncio.get_running_loop().time
     at, end = clock() + seconds, clock() + total

@@ -1,4 +1,4 @@
-"""What narrows a search, checked before anything is sent."""
+"""The filters of a search, validated before anything is sent."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ _DOMAIN = "it takes a host name such as example.com, without https://, path or p
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """Filters in our own words; each wire writes them its own way.
+    """The filters of a search, independent of any service.
 
-    `domains`: at most 20 host names without scheme, all allowed ones or all denied ones (leading `-`).
-    `languages`: ISO 639-1, lower case. `country`: ISO 3166-1 alpha-2, upper case. `after`, `before`: days; they
-    exclude `recency`. `excluded`: host names that are never shown either, whatever `domains` are; they are not sent.
+    `domains`: at most 20 host names without scheme, all allowed or all denied (leading `-`). `languages`: ISO 639-1,
+    lower case. `country`: ISO 3166-1 alpha-2, upper case. `after`, `before`: days; they exclude `recency`. `excluded`:
+    host names that are never shown, whatever `domains` are; they are not sent.
     """
 
     recency: Recency | None = None
@@ -77,7 +77,7 @@ class Filters:
 
     @property
     def enforced(self) -> tuple[str, ...]:
-        """The domains that what comes back is held to: `domains`, and the excluded ones with a leading `-`."""
+        """The domains that results must respect: `domains`, and the `excluded` ones with a leading `-`."""
         return (*self.domains, *(f"-{domain}" for domain in self.excluded))
 
 
@@ -85,7 +85,7 @@ NO_FILTERS = Filters()
 
 
 def validate(filters: Filters) -> Filters:
-    """Return the filters as they are sent, however they were made. Raises InvalidRequest for the first wrong one."""
+    """Return the filters as they are sent. Raises InvalidRequest for the first invalid one."""
     if filters is NO_FILTERS or filters == NO_FILTERS:
         return filters
     checked = Filters(
@@ -127,22 +127,25 @@ def _in_words(filters: Filters) -> Iterator[str]:
 
 
 def parse_recency(value: str) -> Recency:
-    """Return how recent pages must be. Raises InvalidRequest naming the words there are."""
+    """Return how recent pages must be. Raises InvalidRequest, which lists the valid words."""
     return _one_of("recency", value, RECENCIES)
 
 
 def parse_mode(value: str) -> Mode:
-    """Return the kind of pages to search. Raises InvalidRequest naming the words there are."""
+    """Return the kind of pages to search. Raises InvalidRequest, which lists the valid words."""
     return _one_of("mode", value, MODES)
 
 
 def parse_domains(values: Iterable[str]) -> tuple[str, ...]:
-    """Return host names in ASCII and lower case, each once. Raises InvalidRequest for too many, or a mixture."""
+    """Return host names in ASCII and lower case, each once.
+
+    Raises InvalidRequest for too many, or for allowed with denied ones.
+    """
     typed = tuple(dict.fromkeys(value.strip().lower() for value in values))
     domains: dict[str, None] = {}
     for left, value in zip(range(len(typed) - 1, -1, -1), typed, strict=True):
         domains[parse_domain(value)] = None
-        # The rest is counted and not read: each of thousands takes a while.
+        # The rest is counted but not parsed, because each of thousands takes a while.
         if len(domains) > MAX_DOMAINS:
             raise InvalidRequest.for_field("domain", f"{len(domains) + left} domains", _DOMAINS)
     if len({domain.startswith("-") for domain in domains}) > 1:
@@ -207,7 +210,7 @@ def parse_day(field: Literal["after", "before"], value: str) -> date:
     try:
         if _DAY.fullmatch(value.strip()):
             return date.fromisoformat(value.strip())
-    except ValueError:  # a 30th of February
+    except ValueError:  # For example, a 30th of February.
         pass
     raise InvalidRequest.for_field(field, value, "it takes a day as YYYY-MM-DD, such as 2026-11-21")
 

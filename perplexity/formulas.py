@@ -1,4 +1,4 @@
-r"""The LaTeX of a Markdown text, written so that a reader without LaTeX loses nothing of it. Pure.
+r"""Rewrites the LaTeX of a Markdown text so that a reader without LaTeX loses nothing. Pure.
 
 Markdown shows `\(x\,y\)` as `(x,y)`: a backslash before punctuation disappears.
 """
@@ -20,11 +20,11 @@ _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?=\r|\n)")
 _PREFIX = re.compile(r"[ \t>]*")
 _CLOSERS = {r"\(": r"\)", r"\[": r"\]", "$$": "$$", r"\begin": r"\end"}
 _DEEPEST = 40
-"""Characters of the signs before a paragraph's lines; deeper inside lists and quotations no code block begins."""
+"""The most characters before a paragraph's lines; deeper inside lists and quotations, no code block begins."""
 _BACKTICKS = re.compile("`+")
-# Noncharacters hold places that a renderer fills in.
+# Noncharacters mark places that a renderer fills in.
 _HELD = re.compile(r"[\ufdd0-\ufdef]")
-# Hebrew and Arabic letters; next to them, digits and signs change places unless a letter, or this mark, comes first.
+# Hebrew and Arabic letters. Next to them, digits and signs change places unless a letter or this mark comes first.
 _RIGHT_TO_LEFT = re.compile(
     r"[\u05d0-\u05f4\u061b-\u064a\u066e-\u06d5\u06fa-\u08c9\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc]"
 )
@@ -41,9 +41,9 @@ _TAG = re.compile(r" ?<(?=[A-Za-z/!?])")
 def readable(document: Document, *, beside_right: bool = False) -> Document:
     """Return a document whose LaTeX is Unicode if that is exact, and otherwise code with every character.
 
-    A formula inside a line becomes text or inline code, a displayed one a code block; in a heading or a table, where no
-    block can be, it is treated as one inside a line. The signs around a formula, such as `$`, are left out. Prices and
-    code stay as they are. `beside_right` is whether the text continues one that has right-to-left letters.
+    A formula inside a line becomes text or inline code, a displayed one a code block. In a heading or a table, where no
+    block can be, a displayed formula is treated as one inside a line. The signs around a formula, such as `$`, are
+    removed. Prices and code do not change. `beside_right` is whether the text continues one with right-to-left letters.
     """
     if "$" not in document.text and "\\" not in document.text:
         return document
@@ -57,7 +57,7 @@ def readable(document: Document, *, beside_right: bool = False) -> Document:
 
 
 def unfinished(document: Document) -> int:
-    """Return where the formula begins that a text, still being written, ends in; the text's length if there is none."""
+    """Return the start of the formula that a growing text ends in; the text's length if there is none."""
     text, found = document.text, document.regions
     if not found or found[-1].kind is not RegionKind.PROSE:
         return len(text)
@@ -79,7 +79,7 @@ def unfinished(document: Document) -> int:
 
 
 def _cut_off(document: Document) -> int | None:
-    """Return where a formula begins whose end a text does not have, None if there is none; `$` alone begins none."""
+    """Return the start of an unclosed formula, or None. A lone `$` does not open one."""
     place = unfinished(document)
     return place if document.text.startswith(tuple(_CLOSERS), place) else None
 
@@ -93,14 +93,14 @@ def _is_escaped(text: str, place: int) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """What the lines `first` to `end` are: a paragraph, whose lines begin with `prefix`, or one that holds no block."""
+    """The kind of the lines from `first` to `end`: a paragraph whose lines begin with `prefix`, or another block."""
 
     first: int
     end: int
     prefix: str = ""
     inline: bool = False
     cells: bool = False
-    """Whether it is a table."""
+    """Whether the lines are a table."""
 
 
 class _Writer:
@@ -113,7 +113,7 @@ class _Writer:
         self._mark = _LEFT_TO_RIGHT_MARK if beside_right or _RIGHT_TO_LEFT.search(self._text) else ""
 
     def edits(self) -> Iterator[Edit]:
-        """Yield what to write in the place of the formulas, in order."""
+        """Yield the replacements of the formulas, in order."""
         text, place, thousands = self._text, 0, "\\," in self._text
         for region in self._document.regions:
             if region.kind is RegionKind.PROSE:
@@ -136,7 +136,7 @@ class _Writer:
         found = self._places[index] if index >= 0 else None
         if found is None or line >= found.end:
             return _Place(first=line, end=line + 1)
-        # A line of "=" in a formula makes a heading of the lines before it.
+        # A line of "=" in a formula would make a heading of the lines before it.
         outside = found.inline and not found.cells and self._line(region.end - 1) >= found.end
         return _Place(first=found.first, end=found.end) if outside else found
 
@@ -144,7 +144,7 @@ class _Writer:
         return self._document.line_at(place)
 
     def _body(self, region: Region, where: _Place) -> str:
-        """Return what is between the signs around a formula, of each line what is its own."""
+        """Return the text between the signs around a formula, without the prefixes of its lines."""
         formula = self._text[region.start : region.end]
         if not formula.startswith("\\begin"):
             sign = 1 if formula.startswith("$") and not formula.startswith("$$") else 2
@@ -172,7 +172,7 @@ class _Writer:
         return f"{start}{self._mark}{shown}{self._mark}{end}"
 
     def _displayed(self, region: Region, where: _Place) -> tuple[str, int]:
-        """Return a formula as a code block, and the place after it, with the punctuation mark that ends it."""
+        """Return a formula as a code block with the punctuation mark after it, and the place after both."""
         text, line = self._text, self._line(region.start)
         before = text[self._lines[line] : min(region.start, self._lines[line] + _DEEPEST + 1)]
         first = line == where.first and len(before) <= len(where.prefix)
@@ -196,14 +196,14 @@ class _Writer:
         return "\n".join(line[min(indents, default=0) :] for line in lines)
 
     def _below(self, end: int, where: _Place, inner: str) -> str:
-        """Return what begins the line below a code block if its paragraph continues."""
+        """Return the text that begins the line below a code block if its paragraph continues."""
         past = self._past(end, where)
         if past >= len(self._text) or (past == end and self._text[end] in "\r\n"):
             return ""
         return f"\n{inner}{'' if self._text[past].isalpha() else _JOINER}"
 
     def _past(self, end: int, where: _Place) -> int:
-        """Return where the paragraph continues after a formula: on its line, or after the prefix of the next."""
+        """Return where the paragraph continues after a formula: on the same line, or after the prefix of the next."""
         text = self._text
         if end < len(text) and text[end] not in "\r\n":
             return _space(text, end)

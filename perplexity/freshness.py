@@ -1,6 +1,6 @@
 """Recognizes questions that ask for something new, and answers that rest on old sources. Pure.
 
-The words are English and German. A period that is named ("today", "this week") counts before a word such as "latest",
+The words are English and German. A named period ("today", "this week") takes precedence over a word such as "latest",
 which means the past week.
 """
 
@@ -25,11 +25,11 @@ DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year":
 
 UNDATED = "Newest source: undated."
 ZONE_DAYS = 1
-"""A page is dated by its own zone, in which it may still be the day before, or already the day after."""
+"""A page is dated in its own time zone, where it may still be the day before, or already the day after."""
 
 _LATEST_DAYS = 7
 _LONGEST_QUESTION = 4_000
-"""Characters of a question that are read from each end: it asks at one of them."""
+"""Characters of a question that are read at each end; the request stands at one of them."""
 
 _QUOTED = re.compile(r"```.{0,2000}?```|`[^`\n]{1,200}`|[\"“”„«»][^\"“”„«»\n]{1,200}[\"“”„«»]", re.DOTALL)
 _NAME_BEFORE = r"(?:(?:usa|india|psychology|physics|business|russia|europe|medicine|history|chemistry)[ ])"
@@ -71,7 +71,7 @@ _NOT_NEWS = re.compile(
     r"timestamps?|(?:rows?|records|commits|entries) (?:of|from|in)|history of|who wrote|(?:fox|sky|fake) news|"
     r"(?:in|with|using|mit) (?:python|java|php|ruby|rust|go|bash|excel|c#|c\+\+|swift|kotlin|r))(?!\w)"
 )
-"""Marks of a question about a program, a word or the past, whatever period it names."""
+"""Signs of a question about a program, a word or the past, whatever period it names."""
 _NOT_LATEST = re.compile(r"(?:\bat(?: the)?|\bno later than the|\bam) $")
 _CURRENT = re.compile(rf"{_EDGE}current{_END}")
 _NOT_CURRENT_BEFORE = re.compile(
@@ -92,7 +92,7 @@ _CURRENT_IS_A_NOUN = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class PublicationDate:
-    """A source's date as far as it is known: the `first` and the `last` day that it may mean, and how it is shown."""
+    """A source's date, as far as it is known: the `first` and `last` day that it may mean, and its text to show."""
 
     first: date
     last: date
@@ -100,7 +100,7 @@ class PublicationDate:
 
 
 def max_age_days(question: str, recency: Recency | None = None) -> int | None:
-    """Return how old, in days, the sources may be that a question asks for; None if it asks for nothing new."""
+    """Return the greatest age, in days, of sources for a question; None if it does not ask for anything new."""
     if recency is not None:
         return DAYS[recency]
     text = _searchable(question)
@@ -113,11 +113,10 @@ def max_age_days(question: str, recency: Recency | None = None) -> int | None:
 
 
 def newest_source_line(question: str, sources: Sequence[Source], *, today: date, recency: Recency | None = None) -> str:
-    """Return "Newest source: 3 May 2026." if the newest source is older than what was asked for; or an empty string.
+    """Return "Newest source: 3 May 2026." if the newest source is older than the question asks for, else "".
 
-    `sources` are those that the answer cites. They count by their own date, which is shown with them, not by when a
-    service says that it last saw a change. Without a date on any of them the line says so; without a source the
-    string is empty.
+    `sources` are those that the answer cites. Their own date counts, which is shown with them, not the date on which a
+    service last saw a change. If none has a date, the line says so; without sources the string is empty.
     """
     days = max_age_days(question, recency)
     if days is None or not sources:
@@ -133,9 +132,9 @@ def newest_source_line(question: str, sources: Sequence[Source], *, today: date,
 
 
 def add_newest_source_line(answer: Answer, question: Question, *, now: float) -> Answer:
-    """Return the answer with its line, if one is due. `now` is in seconds since 1970.
+    """Return the answer with the line on its newest source, if one is due. `now` is in seconds since 1970.
 
-    It is measured by the sources that the answer cites: all that it lists if it cites none.
+    The newest is searched among the cited sources, or among all if none is cited.
     """
     recency = question.filters.recency
     if question.schema is not None or max_age_days(question.text, recency) is None:
@@ -155,7 +154,7 @@ def cited_sources(answer: Answer) -> tuple[Source, ...]:
 def _parse_date(text: str | None) -> PublicationDate | None:
     """Read a year, a month or a day: "2024", "2024-03", "2024-03-05", "5 March 2024" or "Mar 5, 2024"."""
     written = iso_date(text or "")
-    if text is None or written is None or text.count("-") > written.count("-"):  # no such day as "2026-02-31"
+    if text is None or written is None or text.count("-") > written.count("-"):  # For example, "2026-02-31".
         return None
     year, month, day = (int(part) for part in f"{written}-00-00".split("-")[:3])
     first, last_month = date(year, month or 1, day or 1), month or 12
@@ -167,7 +166,7 @@ def _searchable(question: str) -> str:
     if len(question) > 2 * _LONGEST_QUESTION:
         question = f"{question[:_LONGEST_QUESTION]} {question[-_LONGEST_QUESTION:]}"
     unquoted = _QUOTED.sub(" ", question)
-    # A question that is quoted as a whole is still the question.
+    # A question in quotation marks is still the question.
     said = unquoted if any(character.isalnum() for character in unquoted) else question
     return " ".join(unicodedata.normalize("NFC", said).split()).casefold()
 

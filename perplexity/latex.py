@@ -1,7 +1,7 @@
 """LaTeX formulas as Unicode text, only if nothing of the formula is lost or changes its meaning. Pure.
 
-The symbols are those of `pylatexenc`'s table. The grammar is our own, because converters guess at what they do not
-know: a formula with anything outside it has no exact text here.
+The symbols are those of `pylatexenc`'s table. The grammar is our own, because converters guess at unknown commands;
+here, a formula with anything outside the grammar has no exact text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from enum import Enum, auto
 from functools import cache, lru_cache
 
 LONGEST = 200
-"""Characters of a formula; a longer one is no easier to read on one line."""
+"""The most characters of a formula; a longer one is no easier to read on one line."""
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|''|.", re.DOTALL)
 _DEEPEST = 8
@@ -25,7 +25,7 @@ _ABOVE = dict(
 _BELOW = dict(zip("0123456789+−-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 _SCRIPTS = "".join([*_ABOVE.values(), *_BELOW.values()])
 _RAISED = {"∘": "°", "°": "°", "′": "′", "″": "″"}
-"""What is raised already."""
+"""Characters that are already raised."""
 _SPACES = {
     ",": "\u2009", ":": "\u205f", ";": "\u2004", " ": " ", "!": "", "quad": "\u2003", "qquad": "\u2003\u2003",
 }  # fmt: skip
@@ -56,7 +56,7 @@ _ADDRESS = re.compile(r"\.[^\W\d_]|//|:/")
 
 
 class _Inexact(Exception):
-    """The formula holds something that has no exact Unicode text."""
+    """The formula has no exact Unicode text."""
 
 
 class _Kind(Enum):
@@ -73,7 +73,7 @@ class _Kind(Enum):
 
 @dataclass(frozen=True)
 class _Atom:
-    """A piece of a formula. `macro` is whether a control word made it, whose end a space may only mark."""
+    """A piece of a formula. `macro` is whether a control word made it; a space may then only mark that word's end."""
 
     text: str
     kind: _Kind = _Kind.ORDINARY
@@ -82,9 +82,9 @@ class _Atom:
 
 @lru_cache(maxsize=1024)
 def unicode_text(formula: str) -> str | None:
-    """Return a formula as text, None if there is no exact one.
+    """Return a formula as text, None if no exact text exists.
 
-    Exact is what is made up of letters, digits, operators, known symbols and functions, indices and powers that Unicode
+    An exact text consists of letters, digits, operators, known symbols and functions, indices and powers that Unicode
     has every character of, accents on one letter, fractions and roots, with brackets where one line needs them.
     """
     if len(formula) > LONGEST:
@@ -126,7 +126,7 @@ class _Reader:
         return self._tokens[self._place] if self._place < len(self._tokens) else ""
 
     def _sequence(self, end: str) -> list[_Atom]:
-        """Return the atoms up to the token `end`, which is taken."""
+        """Return the atoms up to the token `end`, and consume this token."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise _Inexact
@@ -161,7 +161,7 @@ class _Reader:
         return [_symbol(token)]
 
     def argument(self) -> list[_Atom]:
-        """Return the atoms of what a macro, an index or a power takes: a group, a macro or one character."""
+        """Return the atoms of the argument of a macro, an index or a power: a group, a macro or one character."""
         token = self._next()
         if token.isspace():
             token = self._next()
@@ -202,13 +202,13 @@ class _Reader:
         return [_of_name(name)]
 
     def _layout(self, name: str) -> list[_Atom]:
-        """Leave out what only sets the size of the bracket after it, or of the whole; a dot is no bracket."""
+        """Skip a command that only sets the size of the next bracket or of the whole; a dot is no bracket."""
         if (name in _FENCING and self._peek() == ".") or self._peek().isspace():
             self._next()
         return []
 
     def text(self) -> list[_Atom]:
-        """Return words."""
+        """Return the words of a text command."""
         if self._next() != "{":
             raise _Inexact
         said: list[str] = []
@@ -243,7 +243,7 @@ _READERS: dict[str, Callable[[_Reader], list[_Atom]]] = {
 
 
 def _of_name(name: str) -> _Atom:
-    """Return what a control word without arguments is."""
+    """Return the atom of a control word without arguments."""
     if name in _SPACES:
         return _Atom(_SPACES[name], _Kind.SPACE)
     if name in _SIGNS:
@@ -257,7 +257,7 @@ def _of_name(name: str) -> _Atom:
 
 
 def _whole_part(text: str) -> str:
-    """Return the part of a fraction, in brackets unless it is seen as one."""
+    """Return the part of a fraction, in brackets unless it clearly belongs together."""
     if not text:
         raise _Inexact
     return text if _SIMPLE.fullmatch(text) else f"({text})"
@@ -293,7 +293,7 @@ def _joined(atoms: Sequence[_Atom]) -> str:
 
 
 def _pieces(atoms: Sequence[_Atom]) -> Iterator[str]:
-    """Yield the text of atoms, with spaces around relations and functions and brackets where two would become one."""
+    """Yield the text of atoms, with spaces around relations and functions, and brackets where two would merge."""
     before, function = "", False
     for index, atom in enumerate(atoms):
         after = next((later for later in atoms[index + 1 :] if later.kind is not _Kind.SPACE), None)
@@ -331,19 +331,19 @@ def _only_ends_a_word(atoms: Sequence[_Atom], index: int) -> bool:
 
 
 def _binds(before: str) -> bool:
-    """Return whether what ends in a character would bind to a fraction after it."""
+    """Return whether a text that ends in this character would bind to a fraction after it."""
     return bool(before) and (before.isalnum() or before in ")]}/′″°!|%^√" or before in _SCRIPTS)
 
 
 def _continues(after: _Atom | None) -> bool:
-    """Return whether what follows a fraction or a root could be read as a part of it."""
+    """Return whether the next atom could be read as a part of a fraction or a root before it."""
     kinds = (_Kind.LETTER, _Kind.FRACTION, _Kind.ROOT, _Kind.ABOVE, _Kind.BELOW, _Kind.FUNCTION)
     return after is not None and (after.kind in kinds or after.text[:1].isalnum() or after.text[:1] in "([{/|!′")
 
 
 @cache
 def _symbols() -> dict[str, str]:
-    """Return the symbol of each control word that is nothing but one; none if the library is used without extras."""
+    """Return the symbols of control words that stand for a single symbol; empty if the library is not installed."""
     try:
         from pylatexenc.latex2text import get_default_latex_context_db
     except ImportError:

@@ -1,4 +1,4 @@
-"""When a call may leave: a service takes so many a second and a minute, and says no to the others.
+"""Decides when a call may be sent: a service accepts only a number of calls per second and per minute.
 
 Perplexity's limits: https://docs.perplexity.ai/docs/admin/rate-limits-usage-tiers
 """
@@ -17,31 +17,31 @@ from perplexity import scope
 from perplexity.errors import InvalidRequest, RateLimitError
 
 CallKind = Literal["search", "answer", "background"]
-"""What is counted apart: searches, answers, and answers that run in the background (`Target.background`)."""
+"""Kinds that are counted separately: searches, answers, and answers in background runs (`Target.background`)."""
 
 WAIT_SECONDS = 60.0
-"""How long a caller that is not patient waits at most for its turn."""
+"""The most seconds that an impatient caller waits for its turn."""
 
 PROBE_SECONDS = 10.0
-"""How long the one call after a refusal keeps the others waiting, if nothing is heard of it."""
+"""The seconds that others wait for the one call after a refusal, if it gets no reply."""
 
 STOP_SECONDS = 1.0
-"""How long nothing leaves after a refusal that names no time."""
+"""The seconds without calls after a refusal that names no time."""
 
 SECONDS_PER_MINUTE = 50
-"""A service that takes so many calls a minute takes a fiftieth of them a second."""
+"""A service's limit per minute divided by this is taken as its limit per second."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How many calls a service takes; None for no limit that is known."""
+    """The calls that a service accepts; None where no limit is known."""
 
     per_second: int | None = None
     per_minute: int | None = None
 
     @classmethod
     def learned(cls, per_minute: int) -> Limits:
-        """Return the limits of a service that names those of a minute."""
+        """Return the limits of a service that names only its limit per minute."""
         return cls(per_second=max(1, per_minute // SECONDS_PER_MINUTE), per_minute=per_minute)
 
 
@@ -49,20 +49,20 @@ SMALLEST = Limits(per_second=1, per_minute=50)
 """Perplexity's limits for the answers of a new key."""
 
 TIERS = ((0, 50), (50, 150), (250, 500), (500, 1_000), (1_000, 2_000))
-"""How many answers a minute Perplexity takes from who has spent so many dollars there."""
+"""The answers per minute that Perplexity allows, by the dollars spent there."""
 
 DEFAULT_LIMITS: Mapping[tuple[str, CallKind], Limits] = {
     ("perplexity", "answer"): SMALLEST,
     ("perplexity", "background"): SMALLEST,
     ("perplexity", "search"): Limits(per_second=50),
 }
-"""The limits as long as neither a setting nor a reply has named others, by service and kind of call."""
+"""The default limits by service and kind of call, until a setting or a reply names others."""
 
 
 def parse_limits(text: str, *, services: Collection[str]) -> dict[tuple[str, CallKind], Limits]:
-    """Read limits such as `perplexity.answer=50/min,perplexity.answer=1/s`. Raises InvalidRequest.
+    """Parse limits such as `perplexity.answer=50/min,perplexity.answer=1/s`. Raises InvalidRequest.
 
-    What is given for a minute alone allows its fiftieth a second.
+    A limit per minute without one per second allows a fiftieth of it per second.
     """
     form = (
         "it takes service.kind=number/s or service.kind=number/min, each once, separated by commas; "
@@ -85,25 +85,25 @@ def parse_limits(text: str, *, services: Collection[str]) -> dict[tuple[str, Cal
 
 
 class Limiter(Protocol):
-    """Decides when the next call to a service may leave. Calls are counted by service, key and kind."""
+    """Decides when the next call to a service may be sent. Calls are counted by service, key and kind."""
 
     async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
-        """Return when a call may leave.
+        """Return when a call may be sent.
 
-        Unless `patient`, raise RateLimitError at once, with the wait, if it would have to wait too long.
+        Unless `patient`, raise RateLimitError, with the wait, if it would have to wait too long.
         """
         ...
 
     async def replied(
         self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
     ) -> None:
-        """Take note that a call was taken, and of what the reply says of a minute: its limit, the calls so far."""
+        """Record that a call was accepted, with the limit per minute and the calls so far that the reply names."""
         ...
 
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
-        """Take note that the service refused a call because of its rate.
+        """Record that the service refused a call because of its rate.
 
-        Nothing leaves for so many seconds, then one call, and the others once the service has taken that one.
+        For `retry_after` seconds no call is sent, then one, and the others once the service has accepted it.
         """
         ...
 
@@ -118,7 +118,7 @@ class _Lane:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def free_at(self, now: float) -> float:
-        """Return when the next call may leave."""
+        """Return when the next call may be sent."""
         while self.left and self.left[0] < now - 60:
             self.left.popleft()
         at = [now]
@@ -131,7 +131,7 @@ class _Lane:
 
     @property
     def probes(self) -> bool:
-        """Whether a call has left since the end of a stop."""
+        """Whether a call was sent since the end of a stop."""
         return self.stopped_until is not None and bool(self.left) and self.left[-1] >= self.stopped_until
 
     @property
@@ -140,7 +140,7 @@ class _Lane:
 
 
 class MemoryLimiter:
-    """The limiter of one process. `limits` are not changed by what replies say; `clock` only goes forward."""
+    """The limiter of one process. Replies do not change `limits`; `clock` is monotonic."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class MemoryLimiter:
         self._lanes: dict[tuple[str, CallKind, str], _Lane] = {}
 
     async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
-        """Return when a call may leave, in the order in which they came."""
+        """Return when a call may be sent; calls keep their order."""
         lane, now = self._lane(provider, kind), self._clock()
         wait = lane.free_at(now) - now + lane.waiting * lane.seconds_each
         if not patient and wait > self._wait_seconds:
@@ -174,7 +174,7 @@ class MemoryLimiter:
     async def replied(
         self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
     ) -> None:
-        """Let the others leave, at the rate that the reply names."""
+        """Let waiting calls go, at the rate that the reply names."""
         lane = self._lane(provider, kind)
         if lane.probes:
             lane.stopped_until = None
@@ -182,7 +182,10 @@ class MemoryLimiter:
             lane.limits = Limits.learned(per_minute)
 
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
-        """Stop what would leave; a call that left before a stop prolongs it only by the time that its refusal names."""
+        """Stop further calls.
+
+        If this call was sent before a stop, only the time named in its refusal prolongs that stop.
+        """
         lane, now = self._lane(provider, kind), self._clock()
         until = now + (STOP_SECONDS if retry_after is None else retry_after)
         if lane.stopped_until is None or lane.probes:

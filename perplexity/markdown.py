@@ -1,6 +1,6 @@
-"""A Markdown text as a document: its blocks, found once, and where code, LaTeX and prose are in it.
+"""A Markdown text as a document: its blocks, parsed once, and the places of code, LaTeX and prose.
 
-`markdown-it-py` keeps no places of inline code and knows no LaTeX, so what is inside a line is found here.
+`markdown-it-py` does not keep the places of inline code and does not know LaTeX, so both are found here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
 _BACKTICKS = re.compile(r"\\[^`]|\\?(`+)")
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
-# Each way begins with a sign of its own, so that the search leaps from one to the next.
+# Each form begins with its own sign, so that the search jumps from sign to sign.
 OPENER = re.compile(
     r"\\(?:[\[(]|begin\{[A-Za-z]{1,20}\*?\}|.)|\$(?:(?<!\$\$)\$(?!\$)|(?<![\\$\w]\$)(?![\s$]))", re.DOTALL
 )
@@ -32,7 +32,7 @@ _MATH_CLOSERS = {
     "$$": re.compile(r"(?<!\$)\$\$(?!\$)"),
     "$": re.compile(r"(?<![\s\\$])\$(?!\w)"),
 }
-# A formula holds no other that is opened by the same sign.
+# A formula does not contain another one that is opened by the same sign.
 _MATH_INSIDE = {
     r"\[": re.compile(r"(?<!\\)\\\["),
     r"\(": re.compile(r"(?<!\\)\\\("),
@@ -40,7 +40,7 @@ _MATH_INSIDE = {
     "$": re.compile(r"(?<!\\)\$"),
 }
 _ENVIRONMENT = re.compile(r"\\(?:(begin)|end)\{([A-Za-z]{1,20}\*?)\}")
-# Some models put empty lines around a displayed formula, whose signs are then alone on their lines.
+# Some models put empty lines around a displayed formula; its signs then stand alone on their lines.
 _SPACED_MATH = re.compile(
     r"^[ \t]*(?P<all>(?:(\$\$)|\\\[)[ \t]*\n(?:[ \t]*\n)++(?P<body>(?:[ \t]*[^\s][^\n]*\n)++)"
     r"(?:[ \t]*\n)++[ \t]*(?(2)\$\$|\\\]))(?=[ \t]*$)",
@@ -58,7 +58,7 @@ _AROUND_WORDS = re.compile(r"[\s\d.,;:!?'’“”\"()\[\]/&*–—…-]+")
 
 
 class RegionKind(StrEnum):
-    """What a stretch of a text is."""
+    """The kind of a stretch of a text."""
 
     PROSE = "prose"
     FENCE = "fence"
@@ -76,16 +76,16 @@ class Region(NamedTuple):
 
 
 Edit = tuple[int, int, str]
-"""Where a stretch of a text begins and ends, and the text to put in its place."""
+"""The start and the end of a stretch of a text, and its replacement."""
 
 
 DISPLAYED = ("$$", r"\[", r"\begin")
-"""What opens a formula that is shown on lines of its own; `$` and `\\(` open one inside a line."""
+r"""The signs that open a formula on lines of its own; `$` and `\(` open one inside a line."""
 
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """A Markdown text with its blocks, each before those inside it. Regions are found when they are asked for."""
+    """A Markdown text with its blocks, each before those inside it. Regions are computed when they are needed."""
 
     text: str
     blocks: tuple[Block, ...]
@@ -97,7 +97,7 @@ class Document:
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
-        """The regions that, joined, are the text; neighbours differ in kind or are two of a kind of code."""
+        """The regions that together make up the text. Neighbours differ in kind, except for two of a kind of code."""
         text = self.text
         code = [*self._block_code()]
         cells: list[tuple[int, int]] = []
@@ -122,7 +122,7 @@ class Document:
         return self.text[lines[min(start, last)] : lines[min(end, last)]].removesuffix("\n")
 
     def replace(self, edits: Sequence[Edit]) -> Document:
-        """Return the document with other text at some places, in order, that do not overlap."""
+        """Return the document with stretches replaced; `edits` are in order and do not overlap."""
         kept, place = [], 0
         for start, end, new in edits:
             kept += [self.text[place:start], new]
@@ -161,7 +161,7 @@ _WITH_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 
 @lru_cache(maxsize=4)
 def parse(text: str) -> Document:
-    """Return a Markdown text as a document. The last ones are kept: an answer is checked first, and then shown."""
+    """Return a Markdown text as a document. Recent documents are cached: an answer is first checked, then shown."""
     return Document(text, read_blocks(text))
 
 
@@ -171,12 +171,12 @@ def regions(text: str) -> tuple[Region, ...]:
 
 
 def may_have_math(text: str) -> bool:
-    """Return whether there is anything in a text that could open a formula."""
+    """Return whether a text contains a sign that could open a formula."""
     return "$" in text or ("\\" in text and any(opener in text for opener in (r"\(", r"\[", r"\begin{")))
 
 
 def _spans(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[Region]:
-    """Find inline code: a run of backticks up to the next run of the same length."""
+    """Yield inline code: from a run of backticks to the next run of the same length."""
     for start, end in ranges:
         if text.find("`", start, end) < 0:
             continue
@@ -194,7 +194,7 @@ def _paired(runs: Sequence[tuple[int, int]], literal: set[int]) -> Iterator[Regi
     index = 0
     while index < len(runs):
         start, end = runs[index]
-        # An escaped backtick opens nothing by itself; the rest of its run does.
+        # An escaped backtick opens nothing by itself, but the rest of its run does.
         start += start in literal
         index += 1
         if end == start or last.get(end - start, -1) < index:
@@ -206,7 +206,7 @@ def _paired(runs: Sequence[tuple[int, int]], literal: set[int]) -> Iterator[Regi
 
 
 def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -> Iterator[Region]:
-    """Find LaTeX between code, never across a blank line, out of a cell or in prices: "$5 and $6" has none."""
+    """Yield LaTeX outside code. It never crosses a blank line or a cell's edge, and prices are none: "$5 and $6"."""
     edges = [(0, 0), *((region.start, region.end) for region in code), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(edges):
         if not may_have_math(text[start:end]):
@@ -220,7 +220,7 @@ def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -
 
 
 def _spaced(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """Yield what may be formulas with empty lines around them; the sign that ends a formula above begins none."""
+    """Yield candidates for formulas with empty lines around them; a sign that ends a formula does not begin one."""
     while match := _SPACED_MATH.search(text, start, end):
         sign = match.start("all")
         above = text.rfind("\n\n", start, sign)
@@ -266,7 +266,7 @@ def _math_between(text: str, start: int, end: int) -> Iterator[Region]:
             closers[sign], inside[sign] = _Next(_MATH_CLOSERS[sign], text), _Next(_MATH_INSIDE[sign], text)
         if start > line_end:
             line_end = _line_end(text, start, end)
-        # A single dollar sign never reaches over a line's end.
+        # A formula in single dollar signs never crosses a line's end.
         last = line_end if sign == "$" else end
         closer = closers[sign].within(start, last)
         if closer is None or inside[sign].within(start, closer[0]) is not None:
@@ -289,11 +289,11 @@ def _environments(text: str, start: int, end: int) -> dict[int, int]:
 
 
 def looks_like_maths(content: str, opener: str) -> bool:
-    r"""Return whether what is between an opener of LaTeX and its closer is a formula.
+    r"""Return whether the text between an opener of LaTeX and its closer is a formula.
 
-    It is none between two prices, in brackets that are only escaped, as in `\[sic\]`, and if it is words.
+    It is not if it stands between two prices, in brackets that are only escaped, as in `\[sic\]`, or consists of words.
     """
-    # Brackets that are only escaped are no lines of their own.
+    # Brackets that are only escaped do not stand on lines of their own.
     if _COMMAND.search(content) or (opener == r"\[" and content.startswith("\n") and content.strip()):
         return True
     content = content.strip()
@@ -311,7 +311,7 @@ def looks_like_maths(content: str, opener: str) -> bool:
 
 
 class _Next:
-    """The next place of a sign in a text. Asked for places that only go up, it looks at no part of the text twice."""
+    """Finds the next place of a sign in a text. Starts must increase; no part of the text is searched twice."""
 
     def __init__(self, sign: re.Pattern[str], text: str) -> None:
         self._sign, self._text = sign, text
@@ -331,7 +331,7 @@ def _line_end(text: str, start: int, end: int) -> int:
 
 
 def _apart(ordered: Sequence[Region]) -> list[Region]:
-    """Drop what begins inside the region before it."""
+    """Return the regions without those that begin inside the region before them."""
     kept: list[Region] = []
     for region in ordered:
         if not kept or region.start >= kept[-1].end:

@@ -1,4 +1,4 @@
-"""How a marker of a source is written: `[1]`, `[2, 4-6]`, `[web:4]`, `【3】`, also with full-width signs. Pure."""
+"""The grammar of markers: `[1]`, `[2, 4-6]`, `[web:4]`, `【3】`, also with full-width signs. Pure."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 MOST_OF_A_RANGE = 50
-"""Numbers of a range that are read; an answer has fewer sources, and `[1-999999]` must stay cheap."""
+"""The most numbers of a range that are read; no answer has so many sources, and `[1-999999]` must stay cheap."""
 
 DASHES = r"\-‐‑‒–—―−﹣－~～〜"
 """Signs between the ends of a range, for a class of a regular expression."""
 
 _SPACES = r"[ \t\u00a0\u2009\u202f\u3000]{0,8}"
 _DASH = rf"{_SPACES}[{DASHES}]{_SPACES}"
-# No service numbers from 0, so [0-9] is text; so is a date such as [10-2025].
+# No service counts from 0, so [0-9] is text; so is a date such as [10-2025].
 _ITEM = rf"(?:web:)?(?!0+{_DASH})\d{{1,3}}(?:{_DASH}(?:web:)?(?!(?:19|20)\d\d(?!\d))\d+)?"
 OPEN = r"(?:\\?\[|【|［)"
 NUMBERS = rf"{_SPACES}{_ITEM}(?:{_SPACES}[,;，；、]{_SPACES}{_ITEM})*{_SPACES}"
-"""The inside of a marker. A number of four digits or more, as in `[2024-2026]`, is no source's."""
+"""The inside of a marker. A number of four digits or more, as in `[2024-2026]`, is never a source's number."""
 CLOSE = r"(?:\\?\]|】|］)"
 
 _RANGE = re.compile(rf"(\d+)(?:{_DASH}(?:web:)?(\d+))?")
@@ -27,7 +27,7 @@ _LONGEST_NUMBER = 9
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The numbers from one to another, at most `MOST_OF_A_RANGE` of them; `cut` says whether there were more."""
+    """The numbers of a range, at most `MOST_OF_A_RANGE`; `cut` says whether there were more."""
 
     numbers: range
     cut: bool = False
@@ -45,12 +45,12 @@ def ranges(written: str) -> Iterator[Range]:
 
 
 def is_plain(marker: str) -> bool:
-    """Return whether a marker is written with ASCII signs and without a range, so that every reader knows it."""
+    """Return whether a marker is written with ASCII signs and without a range, so that every reader understands it."""
     return marker.isascii() and not any(dash in marker for dash in "-~")
 
 
 def written(numbers: Sequence[int]) -> str:
-    """Return the markers of these numbers."""
+    """Return markers for these numbers."""
     return "".join(f"[{number}]" for number in numbers)
 
 

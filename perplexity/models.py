@@ -1,4 +1,4 @@
-"""Which model, effort and time limit a question gets. A new Sonar name is a line in `SONAR`."""
+"""Decides on a question's model, effort and time limit. A new Sonar name is a line in `SONAR`."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ SONAR: dict[str, Effort | None] = {
     "sonar-reasoning-pro": None,
     "sonar-deep-research": "high",
 }
-"""The effort that replaces each Sonar model; None is the effort that reasoning is set to.
+"""The effort that replaces each Sonar model; None stands for the configured effort of reasoning.
 
 https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/overview
 """
 
 WITHOUT_SCHEMA = frozenset({"sonar", "sonar-reasoning", "sonar-deep-research"})
-"""The Sonar names that never took a JSON schema; efforts and `vendor/model` names all may."""
+"""The Sonar names that never accepted a JSON schema; all efforts and `vendor/model` names may accept one."""
 
 ALLOWED = f"it takes {', '.join([*SONAR, *EFFORTS])} or vendor/model, such as openai/gpt-6-luna"
 
 _RETIRED = re.compile(r"llama-3\.1-sonar-\w+-128k-(?:online|chat)")
-"""The names of Sonar's first models, which people still write."""
+"""The names of Sonar's first models, which are still in use."""
 
 _VENDOR_MODEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}/[a-z0-9][a-z0-9._:-]{0,126}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Who answers: an effort, or a pinned `vendor/model`, whose `effort` then says only how long it may take.
+    """The model of an answer: an effort, or a pinned `vendor/model`, whose `effort` then only sets its time limit.
 
-    `name` is what was asked for; `reasons` whether a pinned model shall think first.
+    `name` is the requested name; `reasons` is whether a pinned model shall think first.
     """
 
     effort: Effort
@@ -49,21 +49,21 @@ class Target:
 
     @property
     def background(self) -> bool:
-        """Whether it takes minutes, so that it runs in the background and can be resumed."""
+        """Whether the answer takes minutes, so that it runs in the background and can be resumed."""
         return self.effort in {"high", "xhigh"}
 
     @property
     def slow(self) -> bool:
-        """Whether it may pass the minute after which idle connections are cut."""
+        """Whether the answer may take longer than the minute after which idle connections are cut."""
         return self.effort not in {"fast", "low"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timeouts:
-    """Seconds that one call may take, retries included, by what is asked.
+    """The time limits of one call in seconds, including retries, by kind of request.
 
-    An answer whose text is handed on while it is written may take up to `total`: the others are the limits to its first
-    text, and between two texts.
+    If an answer's text is passed on while it is written, the answer may take up to `total`; the other limits then apply
+    up to its first text, and between two texts.
     """
 
     search: float = 10.0
@@ -78,9 +78,10 @@ class Timeouts:
 
 
 def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Effort = "medium") -> Target:
-    """Return who answers. A named model or effort wins over `reasoning`, which alone means `reasoning_effort`.
+    """Return the model or effort of a question.
 
-    Raises InvalidRequest for an unknown name; the error suggests the nearest known one.
+    A named model or effort takes precedence over `reasoning`, which alone means `reasoning_effort`. Raises
+    InvalidRequest for an unknown name; the error suggests the nearest known one.
     """
     if model is None:
         return Target(effort=reasoning_effort if reasoning else "fast")
@@ -99,7 +100,7 @@ def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Eff
 
 
 def check_schema(target: Target) -> None:
-    """Raise InvalidRequest when a JSON schema is asked of a model that takes none."""
+    """Raise InvalidRequest if the question has a JSON schema but the model accepts none."""
     if target.name in WITHOUT_SCHEMA:
         raise InvalidRequest.for_field(
             "model", target.name, "a JSON schema takes sonar-pro, sonar-reasoning-pro or an effort"
@@ -112,7 +113,7 @@ def _allowed(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class FallbackTimeouts(Timeouts):
-    """Seconds for the whole chain, by what is asked.
+    """Time limits of the whole chain in seconds, by kind of request.
 
     A provider leaves `reserve_per_provider` seconds for each provider after it, but gets at least `minimum` while there
     is time.
@@ -126,5 +127,5 @@ class FallbackTimeouts(Timeouts):
     minimum: float = 2.0
 
     def share(self, left: float, *, behind: int) -> float:
-        """Return the seconds that a provider with `behind` others after it may use of those that are left."""
+        """Return the share of the seconds left that a provider with `behind` others after it may use."""
         return max(left - self.reserve_per_provider * behind, min(left, self.minimum))

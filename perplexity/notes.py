@@ -15,14 +15,14 @@ _LONGEST_FILTERS = 600
 
 
 def is_empty_result(error: PerplexityError) -> bool:
-    """Return whether an error only says that there is nothing: every provider that was asked looked and found none."""
+    """Return whether an error only says that there are no results: every provider that was asked found none."""
     if isinstance(error, AllProvidersFailed):
         return {attempt.error_class for attempt in error.attempts} == {NothingFound.__name__}
     return isinstance(error, NothingFound)
 
 
 def with_reasons(sentence: str, error: PerplexityError) -> str:
-    """Return what is said when nothing was found, with what providers say about why, such as pages left out."""
+    """Return a sentence on missing results with the providers' reasons, such as pages left out."""
     return " ".join([sentence, *_reasons(error)])
 
 
@@ -40,7 +40,7 @@ def no_news_text(category: str, topic: str, filters: Filters) -> str:
 
 
 def format_query(text: str) -> str:
-    """Return what was searched for on one line, shortened."""
+    """Return the query on one line, shortened."""
     line = one_line(text)
     return line if len(line) <= _LONGEST_QUERY else line[: _LONGEST_QUERY - 1].rstrip() + "…"
 
@@ -78,7 +78,7 @@ def fallback_notice(reply: Answer | SearchResults, *, unset: str = "") -> str:
 
 
 def agent_fallback_notice(read: Answer | SearchResults) -> str:
-    """Return the line for an agent's answer if one of its tools had to read another provider's pages or answer."""
+    """Return the line for an agent's answer if one of its tools had to use another provider's pages or answer."""
     what = "an answer" if isinstance(read, Answer) and read.kind is AnswerKind.MODEL else "pages"
     return fallback_sentence(read.failed, f"the agent read {what} from {read.provider}")
 
@@ -94,7 +94,7 @@ def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
 
 
 def fallback_sentence(failed: Sequence[Attempt], what: str, *, unset: str = "") -> str:
-    """Return "Perplexity could not be reached; these are pages from DuckDuckGo." for what was found instead."""
+    """Return "Perplexity could not be reached; these are pages from DuckDuckGo.", with `what` as its end."""
     why = [f"{unset} is not set"] if unset else []
     why += attempt_reasons(failed)
     return f"{join_clauses(why)}; {what}." if why else ""
@@ -106,7 +106,7 @@ def join_clauses(clauses: Sequence[str]) -> str:
 
 
 def _source(what: str, provider: str, failed: Sequence[Attempt]) -> str:
-    """Return where a reply is from; an agent that failed leaves the pages that it had found."""
+    """Return the origin of a reply. For an agent that failed, it is the pages that the agent had found."""
     own = any(attempt.provider == provider for attempt in failed)
     return f"{what} that it had found" if own else f"{what} from {provider}"
 
@@ -116,14 +116,14 @@ def _only_searched(failed: Sequence[Attempt]) -> bool:
 
 
 DEFAULT_MODEL = "sonar"
-"""What the tools ask for if their caller names no model."""
+"""The model that the tools request if their caller names none."""
 
 _LENGTHS = frozenset({"length", "max_tokens", "max_output_tokens"})
-"""What services call the reason, if a model wrote as much as it may."""
+"""The services' names of the reason that a model reached its length limit."""
 
 
 def answer_notes(answer: Answer, question: Question | None = None) -> tuple[str, ...]:
-    """Return sentences if the answer was cut or by another model than the `question` names, and the answer's notes."""
+    """Return the answer's notes, with sentences if it was cut or if another model than the requested one answered."""
     notes = [_cut(answer, question), _other_model(answer, question), *answer.notes]
     return tuple(filter(None, notes))
 
@@ -138,7 +138,7 @@ def _cut(answer: Answer, question: Question | None) -> str:
 
 
 def _other_model(answer: Answer, question: Question | None) -> str:
-    """Return a sentence if a model was swapped; none if the notes say so already, or for the default model."""
+    """Return a sentence if another model answered; none if a note says so already or if it is the default model."""
     named, model = question.model if question else None, answer.model
     if not named or not model or named == DEFAULT_MODEL or _plain(named) == _plain(model):
         return ""

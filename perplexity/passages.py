@@ -28,7 +28,7 @@ from perplexity.types import (
 
 @cache
 def _word() -> re.Pattern[str]:
-    """Return the pattern of a word; a letter of a script that writes no spaces is a word. Slow to compile."""
+    """Return the pattern of a word. In a script without spaces, each letter is a word. Slow to compile."""
     return re.compile(
         r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
     )
@@ -43,10 +43,10 @@ def words(text: str) -> list[str]:
 
 
 def bm25_scores(question: str, texts: Sequence[str]) -> list[float]:
-    """Return one number a text: 0 if it shares no word with the question, higher the better it fits.
+    """Return a score for each text: 0 if it shares no word with the question, higher the better it fits.
 
-    Words such as "the" count only when no text shares any other word with the question. The formula is BM25 with
-    k1 = 1.2 and b = 0.75: https://en.wikipedia.org/wiki/Okapi_BM25
+    Words such as "the" count only if no text shares any other word with the question. The formula is BM25 with k1 = 1.2
+    and b = 0.75: https://en.wikipedia.org/wiki/Okapi_BM25
     """
     bags = [Counter(words(text)) for text in texts]
     wanted = set(words(question))
@@ -61,7 +61,7 @@ def _stem(word: str) -> str:
 
 def _bm25(wanted: set[str], bags: Sequence[Counter[str]]) -> list[float]:
     average = sum(bag.total() for bag in bags) / max(len(bags), 1) or 1.0
-    # A long question has many words, and many texts have few of them: only those that a text has are looked at.
+    # A long question has many words, but most texts have few of them, so only the words of a text are examined.
     shared = [wanted & bag.keys() for bag in bags]
     holders = Counter(word for words in shared for word in words)
     rarity = {word: _rarity(count, len(bags)) for word, count in holders.items()}
@@ -82,15 +82,15 @@ def _weight(count: int, length: float) -> float:
 MAX_PASSAGES = 5
 MAX_PASSAGE_LENGTH = 400
 _MOST_OF_ONE_SOURCE = 2
-# The point after a list's number ends no sentence.
+# The point after a list's number does not end a sentence.
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\s\d\.)(?<!\s\d\d\.)[\"'”’)\]]*\s+|(?<=[。！？])|\n\s*\n")
 
 
 def best_passages(results: Sequence[Source], question: str) -> tuple[Passage, ...]:
     """Return at most 5 passages of at most 400 characters, best first, each a slice of a snippet or a title.
 
-    At most two come from one source. When no passage shares a word with the question, the service's own ranking
-    is kept: the beginning of each result.
+    At most two come from one source. If no passage shares a word with the question, the service's ranking is kept: the
+    beginning of each result.
     """
     candidates = [Passage(text=piece, source=source.number) for source in results for piece in split_sentences(source)]
     titles = {source.number: source.title[:MAX_PASSAGE_LENGTH] for source in reversed(results)}
@@ -117,10 +117,10 @@ JOINED_QUESTIONS = "Your last two questions were searched for together: this ser
 
 
 def passages_answer(results: SearchResults, question: str, *, joined: bool = False) -> Answer:
-    """Make an answer of kind `PASSAGES`; `text` holds each passage followed by its source's number in brackets.
+    """Return an answer of kind `PASSAGES`; `text` has each passage followed by its source's number in brackets.
 
-    `joined` says that the question is two in one. Raises NothingFound when the results contain no text at all, with the
-    reason if their notes give one.
+    `joined` says that the question was combined from two. Raises NothingFound if the results contain no text at all,
+    with the reason if their notes give one.
     """
     chosen = best_passages(results.results, question)
     if not chosen:
@@ -141,7 +141,7 @@ def passages_answer(results: SearchResults, question: str, *, joined: bool = Fal
 
 
 def as_events(answer: Answer) -> Iterator[Event]:
-    """Tell an answer that is complete from the start as a stream: its sources, its text, its end."""
+    """Yield a complete answer as a stream: its sources, its text, its end."""
     yield Sources(sources=answer.sources)
     yield TextDelta(text=answer.text)
     yield Done(answer=answer)
@@ -161,7 +161,7 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _short(text: str) -> Iterator[str]:
-    """Cut a sentence that is too long between words, or inside a word that is itself too long."""
+    """Yield the pieces of a too long sentence, cut between words, or inside a word that is itself too long."""
     start = 0
     while len(text) - start > MAX_PASSAGE_LENGTH:
         space = text.rfind(" ", start + 1, start + MAX_PASSAGE_LENGTH)

@@ -1,4 +1,4 @@
-"""When to try again, and how long to wait first. All attempts together have one deadline."""
+"""Decides whether and when to send a request again. All attempts together have one deadline."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Result = TypeVar("Result")
 Clock = Callable[[], float]
 
 CHAIN_PAUSE_SECONDS = 10.0
-"""The most that all pauses for one question to a chain take together: the asker soon hears that none answers."""
+"""The most seconds of all pauses for one question to a chain: the asker should soon hear that nobody answers."""
 
 MAX_PAUSE_SECONDS = 60.0
-"""A service that asks for a longer pause is not waited for, however much time is left: another one is asked."""
+"""If a service asks for a longer pause, another one is asked instead, however much time is left."""
 
 MAX_RETRY_AFTER_SECONDS = 86_400.0
-"""The most that `Retry-After` is taken to say: a day."""
+"""The longest wait that is taken from `Retry-After`: a day."""
 
 _EPOCH = 1_000_000_000
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)", re.ASCII)
@@ -40,26 +40,26 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
-    """At most `attempts` in all; before attempt n+1 a random wait of up to `base` × 2ⁿ⁻¹ seconds, never over `cap`."""
+    """At most `attempts`; before attempt n+1, a random wait of up to `base` × 2ⁿ⁻¹ seconds, never more than `cap`."""
 
     attempts: int = 3
     base: float = 0.5
     cap: float = 8.0
 
     def delay(self, attempt: int, chance: float) -> float:
-        """Return the seconds to wait after the attempt (from 1), full jitter; `chance` is random, 0 to 1.
+        """Return the seconds to wait after an attempt (from 1), with full jitter; `chance` is random, 0 to 1.
 
         https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
         """
-        # The exponent is bounded, or a float overflows after a thousand attempts.
+        # The exponent is limited, because a float would overflow after a thousand attempts.
         return chance * min(self.cap, self.base * 2.0 ** min(attempt - 1, 60))
 
 
 @dataclass(kw_only=True)
 class Deadline:
-    """The moment, on a clock that only goes forward, after which nothing of one call may go on.
+    """The moment, on a monotonic clock, at which a call must end.
 
-    While text arrives, it moves: to `seconds` after the last one, up to `end`.
+    While text arrives, the deadline moves to `seconds` after the latest text, but never beyond `end`.
     """
 
     at: float
@@ -69,20 +69,20 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float, clock: Clock, *, total: float | None = None) -> Deadline:
-        """Return the deadline that many seconds from now; with text, up to `total` seconds from now."""
+        """Return the deadline `seconds` from now; while text arrives, up to `total` seconds from now."""
         now = clock()
         return cls(at=now + seconds, clock=clock, seconds=seconds, end=now + (total or seconds))
 
     def text_arrived(self) -> None:
-        """Allow as long for the next text."""
+        """Restart the time limit, since text has arrived."""
         self.at = max(self.at, min(self.clock() + self.seconds, self.end))
 
     def remaining(self) -> float:
-        """Return the seconds that are left, never below 0."""
+        """Return the remaining seconds, at least 0."""
         return max(0.0, self.at - self.clock())
 
     async def run(self, work: Awaitable[Result]) -> Result:
-        """Return what the work returns; cancel it and raise TimedOut when the deadline passes first."""
+        """Return the result of `work`. If the deadline passes first, cancel it and raise TimedOut."""
         try:
             async with asyncio.timeout(self.remaining()):
                 return await work
@@ -92,10 +92,10 @@ class Deadline:
 
 @dataclass(kw_only=True)
 class Retries:
-    """The retries that one question has had, at all services together: how many, and the seconds paused for them.
+    """The retries of one question at all services together: their number, and the seconds spent on pauses.
 
-    Of the pauses `seconds` are left. `may_retry` returns whether the service that failed may be asked again. If its
-    calls have turns, `turn` waits for one, and a refusal because of a rate is not retried here.
+    `seconds` are left for further pauses. `may_retry` returns whether the failed service may be asked again. If its
+    calls wait for turns, `turn` waits for one, and a refusal because of a rate is not retried here.
     """
 
     made: int = 0
@@ -106,7 +106,7 @@ class Retries:
 
 @dataclass(frozen=True, kw_only=True)
 class Retrier:
-    """The loop: a policy and what it needs from the world."""
+    """The loop of attempts: a policy, with the clocks, pauses and randomness that it needs."""
 
     policy: RetryPolicy
     sleep: Callable[[float], Awaitable[None]]
@@ -121,9 +121,9 @@ class Retrier:
         retries: Retries | None = None,
         before_retry: Callable[[PerplexityError], Awaitable[None]] | None = None,
     ) -> Result:
-        """Return the first result. Raise the last error, or TimedOut; `retryable` says which errors are worth a retry.
+        """Return the first result. Raises the last error, or TimedOut; `retryable` says which errors are worth a retry.
 
-        `retries` are those that were made for it elsewhere. `before_retry` is awaited after each pause.
+        `retries` are the question's retries so far, elsewhere too. `before_retry` is awaited after each pause.
         """
         retries = retries or Retries()
         while True:
@@ -137,10 +137,10 @@ class Retrier:
                     await before_retry(error)
 
     async def wait_or_raise(self, error: PerplexityError, *, retries: Retries, deadline: Deadline) -> None:
-        """Wait before the next attempt; raise the error if none is left, or none that would come in time.
+        """Wait before the next attempt; raise the error if no attempt is left or none would be in time.
 
-        A pause that the service asks for and that is longer than a minute, or than what is left, is not begun. While it
-        lasts, others may find out that the service is down.
+        If the service asks for a pause of more than a minute, or longer than the time left, the error is raised without
+        a pause. During a pause, others may find out that the service is down.
         """
         requested = error.retry_after or 0.0
         seconds = max(self.policy.delay(retries.made + 1, self.random()), requested)
@@ -169,17 +169,17 @@ def is_retryable(error: PerplexityError) -> bool:
 
 
 def is_retryable_unpaid(error: PerplexityError) -> bool:
-    """Return whether a request that costs nothing until it is answered may be sent again: after an unreadable 200, too.
+    """Return whether a request that costs nothing before its answer may be repeated, also after an unreadable 200.
 
-    A search is such a request, and whatever asks for a list. An answer by a model is paid for by then.
+    Searches and requests for lists are of this kind. A model's answer has been paid for by then.
     """
     return is_retryable(error) or (isinstance(error, MalformedResponse) and not error.too_large)
 
 
 def is_safe_to_repeat(error: PerplexityError) -> bool:
-    """Return whether the service surely did not begin the work, so that a retry cannot be paid twice.
+    """Return whether the service surely did not start the work, so that a retry is not paid twice.
 
-    521 to 523 say that Cloudflare never reached it:
+    With 521 to 523, Cloudflare did not reach the service:
     https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/
     """
     if error.cost_usd:
@@ -190,12 +190,12 @@ def is_safe_to_repeat(error: PerplexityError) -> bool:
 
 
 def retry_after(headers: Mapping[str, str], *, now: float, limited: bool) -> float | None:
-    """Return the seconds that the service asks to wait, None if it does not. `now` is in seconds since 1970.
+    """Return the seconds that the service asks to wait, None if it names none. `now` is in seconds since 1970.
 
     Header names are in lower case. `Retry-After` holds seconds or a date (RFC 9110, 10.2.3). `x-ratelimit-reset` holds
-    seconds since 1970 (Perplexity), or seconds, one number a limit, the shortest limit's first (Brave); it comes with
-    every answer and asks for something only when the limit was reached (`limited`). What lies in the past is 0, and no
-    more than a day is returned.
+    seconds since 1970 (Perplexity), or seconds for each limit, the shortest limit's first (Brave). It comes with every
+    answer, and counts only if the limit was reached (`limited`). A time in the past gives 0; the result is at most a
+    day.
     """
     seconds = _seconds(headers.get("retry-after", ""), now=now)
     if seconds is not None or not limited:
@@ -210,7 +210,7 @@ def _seconds(value: str, *, now: float) -> float | None:
 
 
 def _number(value: str) -> float | None:
-    """Return a number in digits, however many, with a sign or a fraction; None for anything else, such as `nan`."""
+    """Return a number in digits of any length, with a sign or a fraction; None for anything else, such as `nan`."""
     if not _NUMBER.fullmatch(value):
         return None
     number = float(value)
@@ -222,5 +222,5 @@ def _until(value: str, *, now: float) -> float | None:
         moment = email.utils.parsedate_to_datetime(value)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return moment.timestamp() - now
-    except (ValueError, TypeError, IndexError, OverflowError):  # the parser's answers to what is no date
+    except (ValueError, TypeError, IndexError, OverflowError):  # The parser's errors for anything but a date.
         return None

@@ -14,14 +14,14 @@ _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references|message|claims?
 _FENCE = re.compile("`{3,}|~{3,}")
 _NOT_IN_AN_ADDRESS = re.compile(r"[\s<>\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile(r"\r\n?")
-# C0 but tab and line feed, DEL, C1, the marks that reorder what follows, and noncharacters, which others drop later.
+# C0 except tab and line feed, DEL, C1, the characters that reorder text, and noncharacters, which others drop later.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 
 @cache
 def _marker() -> re.Pattern[str]:
-    """Return what matches a marker. Slow to compile."""
+    """Return the pattern of a marker. Slow to compile."""
     return re.compile(rf"{OPEN}({NUMBERS}){CLOSE}")
 
 
@@ -34,17 +34,17 @@ def strip_controls(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a title, a snippet or a date as one line without our markup or anything that reads as a marker of ours.
+    """Return a title, a snippet or a date as one line, without our markup and without text that looks like our markers.
 
-    `<pages>`, `<result>`, `<message>` and the like begin with ‹, and a page's own `[1]` is ‹1›. Fences of code are left
-    out: what follows them, our marker too, would be code.
+    `<pages>`, `<result>`, `<message>` and the like get a ‹ as their first sign, and a page's own `[1]` becomes ‹1›.
+    Fences of code are removed, since they would make code of the text after them, including our marker.
     """
     line = " ".join(_FENCE.sub(" ", strip_controls(" ".join(text.split()))).split())
     return _marker().sub(r"‹\1›", strip_tags(line))
 
 
 def strip_tags(text: str) -> str:
-    """Return a written answer without our markup, its lines and its markers as they are."""
+    """Return a written answer without our markup; its lines and markers do not change."""
     return _TAG.sub("‹", strip_controls(text))
 
 
@@ -54,7 +54,7 @@ def encode_url(url: str) -> str:
 
 
 def format_pages(pages: Sequence[Source], *, characters: int) -> str:
-    """Return pages for a model: number, title, date, address and at most so many characters of the excerpt."""
+    """Return pages for a model: number, title, date, address and at most `characters` of the excerpt."""
     return "\n".join(["<pages>", *(_page(page, characters) for page in pages), "</pages>"])
 
 
@@ -64,7 +64,7 @@ def _page(page: Source, characters: int) -> str:
 
 
 def answer_text(answer: Answer) -> str:
-    """Return an answer's text for a model or a program; of passages every one is a line, with its source's number."""
+    """Return an answer's text for a model or a program; passages become lines, each with its source's number."""
     if answer.kind is AnswerKind.PASSAGES:
         return "\n\n".join(f"{one_line(passage.text)} [{passage.source}]" for passage in answer.passages)
     return strip_tags(answer.text)

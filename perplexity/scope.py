@@ -78,9 +78,9 @@ class RequestLog:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """The `keys` to use instead of the configured ones, and the `log` of what is sent; None for none.
+    """The `keys` to use instead of the configured ones, and the `log` of sent requests; either may be None.
 
-    An application may put a subclass into the same place, with what its own code reads.
+    An application may use a subclass with further values for its own code.
     """
 
     keys: OwnKeys | None = field(default=None, repr=False)
@@ -100,7 +100,7 @@ enter = _current.set
 
 @contextmanager
 def within(scope: Scope) -> Iterator[None]:
-    """Work within a scope until the end of the block."""
+    """Set the scope until the end of the block."""
     token = _current.set(scope)
     try:
         yield
@@ -109,10 +109,10 @@ def within(scope: Scope) -> Iterator[None]:
 
 
 def using_keys(keys: OwnKeys | None) -> AbstractContextManager[None]:
-    """Use these keys for everything that is sent within the block; None for the configured ones."""
+    """Use these keys for everything that is sent within the block; None means the configured ones."""
     return within(replace(current(), keys=keys))
 
 
 def logged_requests(log: RequestLog) -> AbstractContextManager[None]:
-    """Note every request that is sent within the block."""
+    """Record every request that is sent within the block."""
     return within(replace(current(), log=log))

@@ -19,16 +19,19 @@ Request = TypeVar("Request", Query, Question)
 Whole = TypeVar("Whole", SearchResults, Answer, PostSummary)
 
 Replies = AsyncGenerator[Event | Reply, None]
-"""The events of a call while they come, and its reply as the last one."""
+"""The events of a call as they arrive, and finally its reply."""
 
 Call = Callable[[Request], Replies]
 
 
 class Step(Protocol):
-    """Something that is done around each call, such as changing what is asked, or reporting how it ended."""
+    """An action around each call, such as changing the request or reporting the outcome."""
 
     def around(self, request: Request, call: Call[Request]) -> Replies:
-        """Make the call, and yield what it yields. It may ask something else, call again, or reply without a call."""
+        """Make the call, and yield its events and reply.
+
+        A step may change the request, call again, or reply without a call.
+        """
         ...
 
 
@@ -41,7 +44,7 @@ def within(steps: Sequence[Step], call: Call[Request]) -> Call[Request]:
 
 
 async def ask(steps: Sequence[Step], request: Request, ask_once: Callable[[Request], Awaitable[Whole]]) -> Whole:
-    """Return the reply of a call with steps around it. Raises what the call raises, and what the steps do."""
+    """Return the reply of a call with steps around it. Raises the errors of the call and of the steps."""
 
     async def call(asked: Request) -> Replies:
         yield await ask_once(asked)
@@ -61,15 +64,15 @@ class SteppedProvider:
         self.announces_requests = provider.announces_requests
 
     async def search(self, query: Query) -> SearchResults:
-        """Search within the steps. Raises what the provider raises, and what the steps do."""
+        """Search within the steps. Raises the errors of the provider and of the steps."""
         return await ask(self.steps, query, self.provider.search)
 
     async def answer(self, question: Question) -> Answer:
-        """Answer within the steps. Raises what the provider raises, and what the steps do."""
+        """Answer within the steps. Raises the errors of the provider and of the steps."""
         return await ask(self.steps, question, self.provider.answer)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the provider's events within the steps. Raises what the provider raises, and what the steps do."""
+        """Yield the provider's events within the steps. Raises the errors of the provider and of the steps."""
         async with aclosing(within(self.steps, self._stream)(question)) as replies:
             async for reply in replies:
                 yield Done(answer=reply) if isinstance(reply, Answer) else cast("Event", reply)
@@ -85,13 +88,13 @@ class SteppedProvider:
 
 
 class SteppedPosts:
-    """A source of posts with steps around each call, to which its topic is a question."""
+    """A source of posts with steps around each call; for these steps, the topic is a question."""
 
     def __init__(self, source: PostSource, steps: Sequence[Step]) -> None:
         self.source, self.steps, self.name = source, steps, source.name
 
     async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
-        """Summarize within the steps. Raises what the source raises, and what the steps do."""
+        """Summarize within the steps. Raises the errors of the source and of the steps."""
 
         async def ask_once(question: Question) -> PostSummary:
             return await self.source.summarize(question.text, since=since, until=until, seconds=seconds)

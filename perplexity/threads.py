@@ -17,28 +17,28 @@ Params = ParamSpec("Params")
 Computed = TypeVar("Computed")
 
 MAX_WORKERS = 2
-"""Each thread that computes makes the loop wait up to five milliseconds for its turn (`sys.getswitchinterval`)."""
+"""The most threads that compute: each makes the loop wait up to 5 ms for its turn (`sys.getswitchinterval`)."""
 
 _pool = ThreadPoolExecutor(max_workers=MAX_WORKERS, thread_name_prefix="computing")
 
 
 async def run_in_thread(call: Callable[Params, Computed], *args: Params.args, **kwargs: Params.kwargs) -> Computed:
-    """Return what a function returns that does no input or output. Raises what it raises.
+    """Call a function without input or output in a thread, and return its result. Raises the function's errors.
 
-    If the caller is cancelled, a call that has begun runs to its end.
+    If the caller is cancelled, a running call continues to its end.
     """
     work = partial(copy_context().run, call, *args, **kwargs)
     return await asyncio.get_running_loop().run_in_executor(_pool, work)
 
 
 SHORT_TEXT = 1_000
-"""Characters that are parsed or rendered in less time than a thread would make the loop wait."""
+"""Characters that are parsed or rendered faster than a thread would let the loop continue."""
 
 
 async def run_in_thread_if_long(
     length: int, call: Callable[Params, Computed], *args: Params.args, **kwargs: Params.kwargs
 ) -> Computed:
-    """Return what a function returns that reads a text of so many characters: a short one is read at once."""
+    """Call a function that reads a text of this length, and return its result: in a thread if the text is long."""
     return call(*args, **kwargs) if length <= SHORT_TEXT else await run_in_thread(call, *args, **kwargs)
 
 
@@ -46,19 +46,19 @@ Result = TypeVar("Result")
 
 
 class DaemonThreads:
-    """At most `limit` threads of their own, apart from the event loop's default pool.
+    """At most `limit` threads, separate from the event loop's default pool.
 
     They are daemons: unlike the threads of `concurrent.futures`, they do not keep the interpreter from ending. A call
-    whose caller gave up keeps its place until it returns.
+    keeps its thread until it returns, even if its caller has given up.
     """
 
     def __init__(self, *, limit: int) -> None:
         self._places = asyncio.Semaphore(limit)
 
     async def run(self, call: Callable[[], Result]) -> Result:
-        """Wait for a free place, then for what `call` returns or raises.
+        """Wait for a free thread, then for the result of `call`. Raises the errors of `call`.
 
-        Raises ConnectionFailed if the system has no thread to give; the place is free again then.
+        Raises ConnectionFailed if the system cannot start another thread; the place is then free again.
         """
         await self._places.acquire()
         loop = asyncio.get_running_loop()
@@ -74,12 +74,12 @@ class DaemonThreads:
                 outcome.set_result(finished.result())
 
         def report(finished: Future[Result]) -> None:
-            with suppress(RuntimeError):  # the loop has closed: no one waits any more
+            with suppress(RuntimeError):  # The loop has closed: nobody waits any longer.
                 loop.call_soon_threadsafe(settle, finished)
 
         try:
             running = start_daemon(call)
-        except (RuntimeError, MemoryError):  # "can't start new thread": too many of them, or no memory for a stack
+        except (RuntimeError, MemoryError):  # "can't start new thread": there are too many, or no memory for a stack.
             self._places.release()
             failed = ConnectionFailed("no thread could be started")
             failed.sent = False
@@ -104,7 +104,7 @@ def start_daemon(call: Callable[[], Result]) -> Future[Result]:
     future.set_running_or_notify_cancel()
 
     def work() -> None:
-        # `BaseException` too, or the caller would wait for ever.
+        # Includes `BaseException`, or the caller would wait for ever.
         try:
             result = call()
         except BaseException as error:  # noqa: BLE001 - raised again where the caller waits

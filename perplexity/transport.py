@@ -1,10 +1,10 @@
-"""The only HTTP of this package: a request out, a status, headers and bytes back.
+"""The only HTTP client of this package: a request out, a status, headers and bytes back.
 
-The HTTP library could look itself, but then it reads the user's .netrc too, and an entry there for the service's host
-makes it refuse our own Authorization header.
+Proxies are found here: if the HTTP library looked for them itself, it would also read the user's .netrc, and an entry
+there for the service's host makes it refuse our own Authorization header.
 
 An address on this machine never has a proxy, whatever the environment says: a proxy elsewhere could not reach it, and
-would be handed the key.
+would receive the key.
 
 https://docs.aiohttp.org/en/stable/client_reference.html
 """
@@ -32,22 +32,22 @@ HTTP = ("http", "https")
 """The kinds of proxy that the HTTP library can use."""
 
 ProxyFor = Callable[[str], str | None]
-"""Returns the address of the proxy for an address, such as `proxy_for`. Raises ConnectionFailed."""
+"""Returns the proxy for an address, as `proxy_for` does. Raises ConnectionFailed."""
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the address of the proxy for an address; None if there is none, or its host goes without or is loopback.
+    """Return the address of the proxy for an address; None if it needs none, is exempt or is loopback.
 
-    Raises ConnectionFailed, which names the variable, for a proxy of a kind that cannot be used.
+    Raises ConnectionFailed, which names the variable, for an unusable kind of proxy.
     """
     return checked_proxy(*named_proxy(url))
 
 
 def named_proxy(url: str, *, own: tuple[str, str] | None = None, https_by_http: bool = False) -> tuple[str, str]:
-    """Return the variable that names the proxy for an address, and its value as it is; an empty one for no proxy.
+    """Return the variable that names the proxy for an address, and its unchanged value; an empty value means no proxy.
 
-    `own` is a program's own variable with its value: it precedes the others, and NO_PROXY does not apply to it. With
-    `https_by_http` an https address without a proxy takes that of HTTP_PROXY.
+    `own` is a program's own variable with its value: it takes precedence over the others, and NO_PROXY does not apply
+    to it. With `https_by_http`, an https address without a proxy uses that of HTTP_PROXY.
     """
     parts = urlsplit(url)
     if not parts.hostname or is_loopback(parts.hostname):
@@ -63,7 +63,7 @@ def named_proxy(url: str, *, own: tuple[str, str] | None = None, https_by_http: 
 
 
 def check_proxies() -> None:
-    """Raise ConnectionFailed for a proxy that cannot be used, for whichever address: some libraries open them all."""
+    """Raise ConnectionFailed for an unusable proxy of any address, since some libraries open all proxies."""
     proxies = getproxies()
     if "*" in [host.strip() for host in proxies.get("no", "").split(",")]:
         return
@@ -72,9 +72,9 @@ def check_proxies() -> None:
 
 
 def checked_proxy(variable: str, proxy: str | None) -> str | None:
-    """Return a proxy's address; an empty one is none, one without a kind is http's.
+    """Return a proxy's address; None for an empty one. An address without a scheme gets http.
 
-    Raises ConnectionFailed, which contains no part of the address, since that may contain a password.
+    Raises ConnectionFailed without any part of the address, since it may contain a password.
     """
     if proxy is None or not proxy.strip():
         return None
@@ -91,20 +91,20 @@ def _can_be_used(proxy: str) -> bool:
     try:
         parts = urlsplit(proxy)
         return parts.scheme in HTTP and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is none, a bracket that is not closed
+    except ValueError:  # An invalid port, or a bracket that is not closed.
         return False
 
 
 Method = Literal["GET", "POST"]
 
 MOST_BYTES = 32 * 1024 * 1024
-"""The largest body that is read, decompressed; a long answer with its sources has well under one of these 32 MiB."""
+"""The largest body that is read, decompressed; a long answer with its sources needs less than 1 of these 32 MiB."""
 
 USER_AGENT = f"web-answers/{__version__}"
-"""What this project calls itself when it asks a service."""
+"""This project's name in its requests to services."""
 
 OPEN_SECONDS = 5.0
-"""The time for opening one connection, TLS included, unless another is set."""
+"""The default seconds for opening one connection, including TLS."""
 
 _LIBRARY_ERRORS = (aiohttp.ClientError, OSError)
 _POOL = 100
@@ -112,19 +112,19 @@ _CHUNK = 64 * 1024
 
 
 class Session(Protocol):
-    """What sends requests: an `aiohttp.ClientSession`, as far as it is used here.
+    """An `aiohttp.ClientSession`, as far as it is used here.
 
-    That class is not completely typed (aiohttp 3.14), and neither is a signature that names it.
+    That class is not completely typed (aiohttp 3.14), so neither is a signature that names it.
     """
 
     @property
     def request(self) -> Callable[..., Awaitable[Any]]:
-        """Take a method, an address and options; return what, awaited, is an `aiohttp.ClientResponse`."""
+        """A function of a method, an address and options that returns an awaitable of an `aiohttp.ClientResponse`."""
         ...
 
 
 class Response(NamedTuple):
-    """A whole response. Headers are found by their names in any case; the key is taken out of an error's body."""
+    """A whole response. Header names are found in any case; the key is removed from an error's body."""
 
     status: int
     headers: Mapping[str, str]
@@ -145,7 +145,7 @@ _ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 def _encode(body: JSON) -> str:
-    """Return the body as JSON. Raises InvalidRequest for a number that JSON does not have, or nesting without end."""
+    """Return the body as JSON. Raises InvalidRequest for a number that JSON does not have, or for endless nesting."""
     try:
         return _ENCODER.encode(body)
     except (ValueError, RecursionError):
@@ -153,12 +153,12 @@ def _encode(body: JSON) -> str:
 
 
 def bearer_headers(key: str) -> Mapping[str, str]:
-    """Return the header that most services take a key in (RFC 6750)."""
+    """Return the header in which most services expect a key (RFC 6750)."""
     return {"Authorization": f"Bearer {key}"}
 
 
 class Closing(ABC):
-    """What `async with` closes at the end."""
+    """An object that `async with` closes at the end."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -168,14 +168,14 @@ class Closing(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
 
 
 class Transport:
     """Requests to one service over a pool of connections.
 
-    A session that is handed in stays the caller's; without one, the first request opens one, and `close` closes it.
-    `auth_headers` makes the headers that carry the key, `proxy` returns the proxy for the address. No time limits but
+    A session that is passed in is not closed; without one, the first request opens a session, and `close` closes it.
+    `auth_headers` returns the headers with the key, `proxy` the proxy for the address. The only time limit is
     `open_timeout`, the seconds for opening a connection: the caller has a deadline.
     """
 
@@ -195,7 +195,7 @@ class Transport:
         self._headers = {accept: {**auth, "Accept": accept} for accept in get_args(Accept)}
         self.base_url: str = checked_base_url(base_url)
         self._host, self._base_path = hostname(self.base_url), urlsplit(self.base_url).path
-        # No limit of aiohttp's own holds for the rest: the caller has a deadline.
+        # The rest has no limit of aiohttp's: the caller has a deadline.
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=checked_open_timeout(open_timeout))
         self._given = session
         self._own: aiohttp.ClientSession | None = None
@@ -220,7 +220,7 @@ class Transport:
         return Response(status, headers, content)
 
     def _own_key(self) -> str | None:
-        """Return the key for this service that the current task brings along."""
+        """Return the task's own key for this service, if it has one."""
         own = scope.current().keys
         return None if own is None else own.keys.get(self.base_url)
 
@@ -234,7 +234,7 @@ class Transport:
         accept: Accept = _JSON_TYPE,
         before_sending: BeforeSending | None = None,
     ) -> AsyncIterator[StreamingResponse]:
-        """Give the response as soon as its headers are there; its chunks raise as `request` does."""
+        """Yield the response as soon as its headers have arrived; reading its chunks raises as `request` does."""
         response = await self._send(method, path, body, accept=accept, before_sending=before_sending)
         async with response:
             yield StreamingResponse(response.status, response.headers, _Chunks(response))
@@ -254,7 +254,7 @@ class Transport:
             sent = await log.record(self._host, self._base_path + path, text or "", before_sending=before_sending)
         try:
             response: aiohttp.ClientResponse = await self._session().request(
-                # A redirect would carry the key to any host that it names.
+                # A redirect would take the key to any host.
                 method,
                 f"{self.base_url}{path}",
                 data=content,
@@ -266,16 +266,16 @@ class Transport:
             return response
         except _LIBRARY_ERRORS as error:
             failure = _translate_error(error)
-        except (ValueError, RuntimeError) as error:  # a proxy of an unknown kind, a session that was closed
+        except (ValueError, RuntimeError) as error:  # A proxy of an unknown kind, or a closed session.
             failure = _connection_failed(error, sent=False)
         if log is not None and sent is not None and not getattr(failure, "sent", True):
             log.remove(sent)
-        # Raised here and not above, where the library's error, which may hold the request's headers, would be its
-        # context.
+        # Raised here and not above, where the library's error, which may contain the request's headers, would become
+        # its context.
         raise failure
 
     async def close(self) -> None:
-        """Close the session that was opened here, if one was."""
+        """Close the session if it was opened here."""
         if self._own is not None:
             await self._own.close()
             self._own = None
@@ -289,9 +289,9 @@ class Transport:
 
 
 def new_session(base_url: str, *, proxy: ProxyFor = proxy_for) -> aiohttp.ClientSession:
-    """Return a pool of connections to one address, through its proxy; by default the one that the environment names.
+    """Return a pool of connections to one address, through its proxy; by default, the proxy in the environment.
 
-    Its requests carry a User-Agent of our own.
+    Its requests have a User-Agent of our own.
     """
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300),
@@ -302,7 +302,7 @@ def new_session(base_url: str, *, proxy: ProxyFor = proxy_for) -> aiohttp.Client
 
 
 def checked_key(key: str) -> str:
-    """Return the key without the spaces around a copied one. Raises InvalidRequest, which never holds it."""
+    """Return the key without spaces around it, as from copying. Raises InvalidRequest, which never contains the key."""
     key = key.strip()
     if not key or not all("!" <= c <= "~" for c in key):
         raise InvalidRequest("api_key: it must be ASCII letters, digits and signs without spaces", field="api_key")
@@ -326,7 +326,7 @@ def checked_open_timeout(seconds: float) -> float:
 
 
 class _Chunks:
-    """The bytes of a response as they come. Raises as `Transport.request` does."""
+    """The bytes of a response as they arrive. Raises as `Transport.request` does."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._content = response.content
@@ -335,7 +335,7 @@ class _Chunks:
             raise _too_large()
 
     async def read(self) -> bytes:
-        """Return all of them."""
+        """Return all bytes."""
         chunks: list[bytes] = []
         with suppress(StopAsyncIteration):
             while not self._content.at_eof():
@@ -367,7 +367,7 @@ def _too_large() -> MalformedResponse:
 
 
 def _translate_error(error: Exception) -> PerplexityError:
-    """Return our error for one of the library's."""
+    """Return our error for one of the HTTP library's."""
     if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)):
         return _connection_failed(error, sent=False)
     if isinstance(error, aiohttp.ClientResponseError):

@@ -1,4 +1,4 @@
-"""What travels: questions and queries in, answers, results and events out; frozen values."""
+"""Frozen values for questions, queries, answers, results and events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from perplexity.scope import BeforeSending
 Context = Literal["low", "medium", "high"]
 
 API = Literal["agent", "sonar"]
-"""Perplexity's interfaces to answers: the present one, and its predecessor, which is retired for new keys."""
+"""Perplexity's APIs for answers: the current one, and its predecessor, which is retired for new keys."""
 
 JSON = Any
 """A decoded JSON value from outside; narrowed by the code that reads it."""
@@ -50,18 +50,18 @@ class Query:
     """Whether to take the cheaper and quicker search, if the provider has one."""
 
     seconds: float | None = None
-    """The time that may be spent on it, retries included; None for the provider's own limit."""
+    """The time limit in seconds, including retries; None for the provider's own limit."""
 
     retries: Retries | None = field(default=None, compare=False, repr=False)
-    """The retries that it has had elsewhere, which count: a chain's providers share them."""
+    """The retries so far, which the providers of a chain share."""
 
     before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
-    """Awaited before a request is sent again, with the error that ended the one before; what it raises is raised."""
+    """Awaited before a request is sent again, with the error that ended the previous one; its own errors are raised."""
 
     before_sending: BeforeSending | None = field(default=None, compare=False, repr=False)
-    """Awaited with each request before it leaves, by a provider that `announces_requests`.
+    """Awaited with each request before it is sent, by a provider that `announces_requests`.
 
-    What it raises is raised, and nothing leaves.
+    If it raises, nothing is sent.
     """
 
 
@@ -71,7 +71,7 @@ class Question:
 
     messages: tuple[Message, ...]
     standalone: str = ""
-    """The last turn with what it refers to, for a provider that can only search; empty if it is the turn itself."""
+    """The last turn, complete without the others, for a provider that can only search; empty if it already is."""
 
     reasoning: bool = False
     model: str | None = None
@@ -85,10 +85,10 @@ class Question:
     """The most tokens that the model may write."""
 
     context: Context | None = None
-    """How much of the pages Perplexity gives its model to read."""
+    """The amount of page text that Perplexity gives its model."""
 
     tools: tuple[Mapping[str, JSON], ...] = ()
-    """Further tools that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none."""
+    """Further tools that the service runs, such as `{"type": "fetch_url"}`; Sonar models accept none."""
 
     news: bool = False
     """Whether to answer from news."""
@@ -96,25 +96,25 @@ class Question:
     offline: bool = False
     """Whether to answer from the messages alone, by a provider that can leave its search out.
 
-    If its service searches anyway, that is a failure.
+    If its service searches anyway, the answer fails.
     """
 
     seconds: float | None = None
-    """The time that may be spent on it, retries included; None for the provider's own limit."""
+    """The time limit in seconds, including retries; None for the provider's own limit."""
 
     total_seconds: float | None = None
-    """The time that may be spent if its text is handed on while it is written; None for no more than `seconds`.
+    """The time limit in seconds for an answer whose text is passed on while it is written; None for `seconds`.
 
-    Then `seconds` is the limit to the first text, and between two texts.
+    `seconds` is then the limit up to the first text, and between two texts.
     """
 
     run_id: str | None = None
-    """A background run to resume, which was paid for already."""
+    """A background run to resume; it has been paid for."""
 
     resumable: bool = True
-    """Whether a run goes on, and can be resumed, if its task is cancelled; otherwise it is cancelled at the service.
+    """Whether a run continues, and can be resumed, if its task is cancelled; otherwise it is cancelled at the service.
 
-    A run that is given up because its time is over, or because `on_run` raised, is cancelled in any case.
+    After a time-out or an error of `on_run`, the run is cancelled in any case.
     """
 
     retries: Retries | None = field(default=None, compare=False, repr=False)
@@ -124,7 +124,7 @@ class Question:
     """Awaited with the id of a new background run, before its result is waited for."""
 
     on_event: Callable[[Event], None] | None = field(default=None, compare=False, repr=False)
-    """Called with the events of an answer that is not streamed to the caller, `Done` left out.
+    """Called with the events of an answer that is not streamed to the caller, except `Done`.
 
     Unlike a stream, such an answer may start again from its beginning (`Restarted`).
     """
@@ -139,9 +139,9 @@ class Question:
     """As in a `Query`."""
 
     text_shown: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
-    """Return whether someone sees text of the answer already.
+    """Returns whether someone already sees text of the answer.
 
-    Then a failure is raised at once: neither the same service nor the next one is asked again.
+    A failure is then raised at once: no service is asked again.
     """
 
     @property
@@ -151,7 +151,7 @@ class Question:
 
     @property
     def search_text(self) -> str:
-        """What a provider that can only search looks for."""
+        """The text that a provider searches for if it can only search."""
         return self.standalone or self.text
 
 
@@ -159,7 +159,7 @@ class Question:
 class Source:
     """One retrieved page; dates are ISO.
 
-    `number` is the service's own, which the markers in the text refer to; `aliases` are further numbers that it gave
+    `number` is the service's own, to which the markers in the text refer; `aliases` are further numbers that it gave
     the same page.
     """
 
@@ -185,7 +185,7 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResults:
-    """Ranked pages. `notes` are sentences for the user, such as a filter the provider could not apply."""
+    """Ranked pages. `notes` are sentences for the user, such as on a filter that the provider could not apply."""
 
     results: tuple[Source, ...]
     provider: str
@@ -196,7 +196,7 @@ class SearchResults:
 
 
 class AnswerKind(StrEnum):
-    """Who wrote the text: a model, or no one, because it is passages word for word."""
+    """The author of the text: a model, or nobody, because the text is passages word for word."""
 
     MODEL = "model"
     PASSAGES = "passages"
@@ -204,7 +204,7 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Passage:
-    """A piece of a page, word for word, and the number of the source it is from."""
+    """A piece of a page, word for word, and the number of its source."""
 
     text: str
     source: int
@@ -223,7 +223,7 @@ class Answer:
 
     kind: AnswerKind = AnswerKind.MODEL
     passages: tuple[Passage, ...] = ()
-    """The passages of a `PASSAGES` answer; its `text` holds the same, with markers."""
+    """The passages of a `PASSAGES` answer; its `text` has the same, with markers."""
 
     model: str | None = None
     effort: str | None = None
@@ -237,17 +237,17 @@ class Answer:
     id: str | None = None
     notes: tuple[str, ...] = ()
     failed: tuple[Attempt, ...] = ()
-    """The providers that were tried before this one."""
+    """The providers that failed before this one."""
 
     as_of: str = ""
-    """The line to show first if the question asked for something newer than what the answer cites."""
+    """A line to show first if the cited sources are older than the question asked for."""
 
     stand_in: str = ""
-    """The line above that if the answer is not quite what was asked for: from another provider, or with less effort."""
+    """A line to show above the answer if it is another provider's, or made with less effort."""
 
     @property
     def cost_usd(self) -> float | None:
-        """What it cost in dollars, None if the service does not say."""
+        """The cost in dollars, None if the service does not report it."""
         return self.usage.cost_usd
 
 
@@ -260,7 +260,7 @@ class RunStarted:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchQueries:
-    """The searches that the model really runs."""
+    """The searches that the model actually makes."""
 
     queries: tuple[str, ...]
 
@@ -281,7 +281,7 @@ class TextDelta:
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """The terminal event; `answer.text` equals the deltas joined, unless the service corrected itself at the end."""
+    """The last event; `answer.text` equals the joined deltas, unless the service corrected itself at the end."""
 
     answer: Answer
 

@@ -1,4 +1,4 @@
-"""Web addresses that came from outside: which of them may become a link, in what form, and which page each leads to."""
+"""Web addresses from outside: which may become links, in what form, and which page each identifies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perplexity.filters import MAX_HOST_LENGTH, punycode
 
 MAX_URL_LENGTH = 2000
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
-# A name that punycode leaves as it is.
+# A name that is the same in punycode.
 _ASCII_HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
 _PORTS = {"http": 80, "https": 443}
 _STRAY_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
@@ -25,11 +25,11 @@ _MENTION = re.compile(r"@(?=(?:here|channel|everyone|group))", re.IGNORECASE)
 
 @lru_cache(maxsize=512)
 def safe_url(url: str) -> str | None:
-    """Return the address in the one form in which it is linked and compared, or None if it must stay text.
+    """Return the address in the one form in which it is linked and compared; None if it must stay text.
 
-    Linked are http and https, without a user name, control or direction characters, up to 2,000 characters. The host is
-    lower case and in punycode, a default port is left out, and what could end a link early (brackets, quotes, spaces,
-    pipes, letters outside ASCII) is percent-encoded.
+    Linked are http and https addresses of up to 2,000 characters without a user name, control or direction characters.
+    The host is in lower case and punycode, a default port is left out, and characters that could end a link early
+    (brackets, quotes, spaces, pipes, letters outside ASCII) are percent-encoded.
     """
     url = url.strip()
     if len(url) > MAX_URL_LENGTH or any(unicodedata.category(c) in _UNSEEN for c in url):
@@ -86,13 +86,13 @@ def is_https_or_loopback(url: str) -> bool:
 
 
 def strip_secrets(address: str) -> str:
-    """Return an address to be shown in a message: without user name, password, query and fragment."""
+    """Return an address without user name, password, query and fragment, to be shown in a message."""
     scheme, slashes, rest = address.strip().rpartition("://")
     return scheme + slashes + re.split("[?#]", rest.rpartition("@")[2], maxsplit=1)[0]
 
 
 def _place(parts: SplitResult) -> str | None:
-    """Return scheme, host and port; None for what is not a plain web address. Raises ValueError for a bad port."""
+    """Return scheme, host and port; None for anything but a plain web address. Raises ValueError for a bad port."""
     host = _ascii_host(parts)
     if parts.scheme not in _PORTS or host is None or "@" in parts.netloc:
         return None
@@ -121,7 +121,7 @@ def _part(text: str) -> str:
 
 
 def add_site_operators(text: str, domains: Sequence[str]) -> str:
-    """Write the domains as `site:` operators after the text: `(site:a.com OR site:b.com)`, `-site:c.com`.
+    """Return the text followed by the domains as `site:` operators: `(site:a.com OR site:b.com)`, `-site:c.com`.
 
     DuckDuckGo and Brave read them alike: https://duckduckgo.com/duckduckgo-help-pages/results/syntax,
     https://search.brave.com/help/operators.
@@ -143,7 +143,7 @@ _TRACKING = re.compile(
 
 @lru_cache(maxsize=8192)
 def canonical_url(url: str) -> str:
-    """Return the address without its fragment and its tracking parameters; the others may identify the article."""
+    """Return the address without its fragment and tracking parameters; other parameters may identify the article."""
     address = (safe_url(url) or url).partition("#")[0]
     path, _, query = address.partition("?")
     kept = sorted(part for part in query.split("&") if part and not _TRACKING.fullmatch(part.partition("=")[0]))
@@ -151,7 +151,7 @@ def canonical_url(url: str) -> str:
 
 
 def _path_segments(url: str) -> tuple[str, ...] | None:
-    """Return the segments of an address's path, or None if a numeric parameter names the page or it is malformed."""
+    """Return the segments of an address's path; None if a numeric parameter names the page or the path is malformed."""
     try:
         parts = urlsplit(canonical_url(url))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Queries and conversations are checked before sending, and the length of answers is limited."""
+"""Validates queries and conversations before sending, and limits the length of answers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from perplexity.filters import validate
 from perplexity.types import Answer, Message, Query
 
 MAX_ANSWER_LENGTH = 200_000
-"""Characters, about 50,000 tokens: several times the longest research report of any service."""
+"""The most characters, about 50,000 tokens: several times the longest research report of any service."""
 _NEAR = 1_000
-"""Characters before the limit in which a line, or else a word, may end."""
+"""How far before the limit a text may be cut, at the end of a line or else of a word."""
 
 
 def shorten_text(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a text with at most `LONGEST` characters, and a sentence for the reader if the rest was left out."""
+    """Return a text of at most `LONGEST` characters, and a sentence for the reader if the rest was left out."""
     if len(text) <= MAX_ANSWER_LENGTH:
         return text, ()
     ends = (text.rfind(sign, MAX_ANSWER_LENGTH - _NEAR, MAX_ANSWER_LENGTH) for sign in ("\n", " "))
@@ -28,16 +28,16 @@ def shorten_text(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def shorten_answer(answer: Answer) -> Answer:
-    """Return an answer whose text is `within` the limit, with a note if it was longer."""
+    """Return an answer with its text shortened to the limit, with a note if it was longer."""
     text, notes = shorten_text(answer.text)
     return replace(answer, text=text, notes=(*notes, *answer.notes)) if notes else answer
 
 
 MAX_QUERY_LENGTH = 4_000
-"""Characters of a search: more than anybody searches for, and less than a pasted document."""
+"""The most characters of a query: more than anybody searches for, and fewer than a pasted document has."""
 
 MAX_PROMPT_LENGTH = 100_000
-"""Characters of all messages of a question together: about 25,000 tokens."""
+"""The most characters of all messages of a question: about 25,000 tokens."""
 
 MAX_RESULTS = 20
 MAX_TOKENS_PER_PAGE = 1_000_000
@@ -46,17 +46,17 @@ _BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 
 
 def parse_query(text: str) -> str:
-    """Return a search's text on one line, without control characters. Raises InvalidRequest if empty or too long."""
+    """Return a query on one line, without control characters. Raises InvalidRequest if it is empty or too long."""
     return _validate_text("query", text if text.isprintable() else _BREAKS.sub(" ", text), MAX_QUERY_LENGTH)
 
 
 def parse_max_results(value: int | str, *, name: str = "max_results") -> int:
-    """Return how many results are wanted, 1 to 20. Raises InvalidRequest, which calls the value by this name."""
+    """Return the number of requested results, 1 to 20. Raises InvalidRequest, which uses `name` for the value."""
     return _parse_int(name, value, MAX_RESULTS)
 
 
 def validate_query(query: Query) -> Query:
-    """Return the query as it is sent. Raises InvalidRequest for the first part that is wrong."""
+    """Return the query as it is sent. Raises InvalidRequest for the first invalid part."""
     text, filters, most = parse_query(query.text), validate(query.filters), parse_max_results(query.max_results)
     tokens = _parse_int("max_tokens_per_page", query.max_tokens_per_page, MAX_TOKENS_PER_PAGE)
     if (text, filters, most, tokens) == (query.text, query.filters, query.max_results, query.max_tokens_per_page):
@@ -65,9 +65,10 @@ def validate_query(query: Query) -> Query:
 
 
 def validate_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return a conversation as it is sent: no control characters but tabs and line breaks, a user's turn at the end.
+    """Return a conversation as it is sent: without control characters other than tabs and line breaks.
 
-    Raises InvalidRequest for an empty turn, another end, or more than `MAX_PROMPT_LENGTH` characters together.
+    Raises InvalidRequest if a turn is empty, the last turn is not the user's, or the turns have more than
+    `MAX_PROMPT_LENGTH` characters altogether.
     """
     checked = tuple(_checked_message(message) for message in messages)
     if not checked or checked[-1].role != "user":
@@ -84,7 +85,7 @@ def _checked_message(message: Message) -> Message:
 
 
 def _validate_text(field: str, text: str, longest: int) -> str:
-    # What is printable has no such characters, and of those that show nothing only spaces.
+    # A printable text contains no control characters, and only spaces among the invisible ones.
     if text.isprintable():
         text = text.strip()
         shown = bool(text)
@@ -102,7 +103,7 @@ def _parse_int(field: str, value: int | str, most: int) -> int:
     if type(value) is int and 1 <= value <= most:
         return value
     typed = str(value).strip()
-    # `isdecimal` alone takes the digits of every script, and `int` thousands of them only with an error.
+    # `isdecimal` alone accepts the digits of every script, and `int` fails for thousands of digits.
     if not (typed.isascii() and typed.isdecimal() and len(typed) < 10 and 1 <= int(typed) <= most):
         raise InvalidRequest.for_field(field, value, f"it takes a whole number from 1 to {most:,}")
     return int(typed)
