@@ -333,12 +333,12 @@ class CitedText:
 
 
 def number_citations(text: str, sources: Sequence[Source], *, first: Sequence[Source] = ()) -> CitedText:
-    """Number the markers of a text by first use, after those of `first`, the sources of an earlier text.
+    """Return a text with its markers numbered by first use, after the sources `first` of an earlier text.
 
-    Markers are `[1]`, `[2][3]`, `[1, 3-5]`, `[web:4]`, `【1】`, `［１］` and links whose text is such a number; they count
-    only outside code and LaTeX. A link to a retrieved page keeps its words and gets that page's marker, unless its own
-    marker follows. Markers without a source are removed with the space before them, and counted. A number of four
-    digits or more, as in `[2024-2026]`, is no marker.
+    Markers are `[1]`, `[2][3]`, `[1, 3-5]`, `[web:4]`, `【1】`, `［１］` and links whose text is such a number.
+    They count only outside code and LaTeX. A link to a retrieved page keeps its words and gets that page's marker,
+    unless its own marker follows. Markers without a source are removed with the space before them, and counted. A
+    number of four digits or more, as in `[2024-2026]`, is no marker.
     """
     return _cited(text, index_sources(sources), sources, first)
 

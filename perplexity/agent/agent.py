@@ -220,7 +220,7 @@ def build_model(base_url: str, *, name: str, api_key: str | None, open_timeout: 
 
 
 def _adapted(provider: Provider[AsyncOpenAI], base_url: str, seconds: float) -> Provider[AsyncOpenAI]:
-    """Return the provider with this time for opening a connection, and with what is done before each request.
+    """Return the provider with this time for opening a connection, and with hooks before each request.
 
     Raises InvalidRequest for an invalid time.
     """
@@ -232,7 +232,7 @@ def _adapted(provider: Provider[AsyncOpenAI], base_url: str, seconds: float) -> 
 
 
 async def _use_own_key(base_url: str, request: Request) -> None:
-    """Have a request carry the key that the task brings along; not one that was redirected to another host."""
+    """Set the task's own key on a request, unless it was redirected to another host."""
     own, service = scope.current().keys, URL(base_url)
     key = None if own is None else own.keys.get(base_url.rstrip("/"))
     if key is not None and request.url.copy_with(path="/", query=None) == service.copy_with(path="/", query=None):
@@ -240,7 +240,7 @@ async def _use_own_key(base_url: str, request: Request) -> None:
 
 
 async def _note_request(request: Request) -> None:
-    """Note a call of the model for the code that asked for it."""
+    """Record a call of the model for the caller."""
     if (log := scope.current().log) is not None:
         await log.record(request.url.host, request.url.path, (await request.aread()).decode())
 

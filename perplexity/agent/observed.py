@@ -1,4 +1,4 @@
-"""A model each of whose calls is made within a block of its caller's, which learns what the call cost."""
+"""A model that makes each call within a block of its caller's; the block receives the call's cost."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from perplexity.errors import PerplexityError
 
 
 class ModelCall(Protocol):
-    """Learns how a call of the model ended."""
+    """Records the outcome of a call of the model."""
 
     def succeeded(self, cost_usd: float | None) -> None:
-        """Take the cost of a call in US dollars; None if it is unknown."""
+        """Record the cost of a call in US dollars; None if it is unknown."""
         ...
 
     def failed(self, error: PerplexityError) -> None:
-        """Take the error that ended a call."""
+        """Record the error that ended a call."""
         ...
 
 
 class ObservedModel(WrapperModel):
-    """A model that makes each call in a block of `around`. What that raises on entering is raised, and no call made."""
+    """A model that makes each call in a block of `around`. If entering the block raises, no call is made."""
 
     def __init__(self, wrapped: Model, *, around: Callable[[], AbstractAsyncContextManager[ModelCall]]) -> None:
         super().__init__(wrapped)
@@ -41,7 +41,7 @@ class ObservedModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Make one call. Raises what the model raises, and what `around` does."""
+        """Make one call. Raises the errors of the model and of `around`."""
         async with self._around() as call:
             try:
                 response = await super().request(messages, model_settings, model_request_parameters)

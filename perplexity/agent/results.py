@@ -1,4 +1,4 @@
-"""What tools returned in a run, with the numbers of the pages, and the answer or error that the run ends with.
+"""The tool results of a run, with the numbers of their pages, and the answer or error that ends the run.
 
 Three forms of results are known: `<result>` and `<references>` (`format_result`), JSON with pages, and paragraphs with
 an address each.
@@ -238,7 +238,7 @@ def partial_answer(
 
 
 def model_cost(messages: Sequence[ModelMessage]) -> float | None:
-    """Return the cost of the model's calls in US dollars, as far as it is known; None if none is."""
+    """Return the known cost of the model's calls in US dollars; None if no cost is known."""
     return total_cost(response_cost(response) for response in _responses(messages))
 
 

@@ -239,7 +239,7 @@ _TEXT_KINDS = {RegionKind.PROSE, RegionKind.MATH}
 _BLOCK_CODE = {RegionKind.FENCE, RegionKind.INDENTED}
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\](?=\()|(?<![^\W_])(?:mailto|xmpp):(?=\S)", re.IGNORECASE)
 _UNDERLINE = re.compile("=+|-+")
-"""What makes a heading of the lines above it. https://spec.commonmark.org/0.31.2/#setext-headings"""
+"""A line that makes a heading of the lines above it. https://spec.commonmark.org/0.31.2/#setext-headings"""
 # A definition makes a link of each marker of its number: https://spec.commonmark.org/0.31.2/#link-reference-definitions
 _DEFINITION = re.compile(r"^([ \t>*+\-0-9.)]*\[(?:\\.|[^\[\]\\]){1,999}\]):", re.MULTILINE | re.DOTALL)
 

@@ -151,7 +151,7 @@ class StageRunner:
         return max(0.0, saved.age) if saved else 0.0
 
     async def public_pulse(self) -> StageResult:
-        """Ask for what people say."""
+        """Ask for people's opinions."""
         if self.posts is None:
             return StageResult(stage=Stage.PULSE, failure=NO_KEY)
         today = self.now().date()
@@ -176,7 +176,7 @@ class StageRunner:
         # The operator chooses the effort; from "high" on, it is a background run like that of the facts.
         question = Question(messages=messages, reasoning=True, offline=True)
         answer = await self._ask(self.synthesis, Stage.ANALYSIS, question)
-        # An answer with sources of its own comes from a search: it would say what the two parts do not.
+        # An answer with sources of its own comes from a search: it would say more than the two parts do.
         if answer.sources or not answer.text.strip():
             return StageResult(stage=Stage.ANALYSIS, failure=NO_MODEL, cost_usd=_cost(answer))
         return _result(Stage.ANALYSIS, answer, notes=tuple(_notes(answer)))

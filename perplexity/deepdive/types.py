@@ -80,7 +80,7 @@ class StageResult:
     at: str = ""
 
     def as_json(self) -> dict[str, JSON]:
-        """Return what `from_json` reads, under the names that saved stages have."""
+        """Return a value for `from_json`, with the field names of saved stages."""
         return {_RESULT_NAMES.get(name, name): value for name, value in asdict(self).items()}
 
     @classmethod

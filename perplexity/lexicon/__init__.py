@@ -1,1 +1,1 @@
-"""Words that several rooms read: numbers, units, months, the commonest words, and how letters are folded."""
+"""Words that several packages read: numbers, units, months, the commonest words, and the folding of letters."""

@@ -1,4 +1,4 @@
-"""The commonest words of the languages that are read most, in lower case: they say nothing of a topic."""
+"""The commonest words of the most read languages, in lower case; they do not identify a topic."""
 
 from __future__ import annotations
 

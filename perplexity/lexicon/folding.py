@@ -1,4 +1,4 @@
-"""Letters as they are compared. Pure."""
+"""Normalizes letters for comparison. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RAISED = str.maketrans({sign: f" {sign}" for sign in "⁰¹²³⁴⁵⁶⁷⁸�
 
 
 def plain(text: str) -> str:
-    """Return a text with compatibility characters as others write them, but 10² not as 102."""
+    """Return a text with compatibility characters replaced by ordinary ones, but 10² does not become 102."""
     return unicodedata.normalize("NFKC", text.translate(_RAISED))
 
 

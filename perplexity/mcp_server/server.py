@@ -93,9 +93,9 @@ Context = ServerRequestContext[Any]
 
 
 def build_server(chain: Fallback, *, at_once: int = ServerSettings.at_once) -> Server[Any]:
-    """Return a server with tools on this chain. Failures are results that say what is wrong.
+    """Return a server with tools on this chain. Failures are results that explain them.
 
-    So many calls of a deep tool run `at_once`; the others wait.
+    At most `at_once` calls of deep tools run at the same time; the others wait.
     """
     deep_runs = asyncio.Semaphore(at_once)
 
@@ -185,7 +185,7 @@ _CORS_RESPONSE_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version")
 
 
 class Ready(Protocol):
-    """Called with the address when the server listens; `alone` if only this machine can reach it."""
+    """Called with the address when the server listens; `alone` is whether only this machine can reach it."""
 
     def __call__(self, address: str, *, alone: bool) -> None:
         """Announce the address."""

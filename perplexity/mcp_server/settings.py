@@ -37,7 +37,7 @@ _USUAL_PORTS: Mapping[str, str] = MappingProxyType({"http": ":80", "https": ":44
 class ServerSettings:
     """The settings of both transports: the time limit of a call in seconds, None for the default, and the log level.
 
-    So many calls of a deep tool run `at_once`; the others wait.
+    At most `at_once` calls of deep tools run at the same time; the others wait.
     """
 
     seconds: float | None = None

@@ -248,8 +248,8 @@ _RESPONSE = "The answer; its numbers such as [1] refer to the list of citations 
 class McpTool:
     """A tool: its `handler` returns the text, which is also the `field` of the structured result.
 
-    `returns` describes that field. A call of a `deep` one takes minutes and dollars. Arguments other than `properties`
-    are ignored, because clients of older versions send some.
+    `returns` describes that field. A call of a `deep` tool takes minutes and costs dollars. Arguments other than
+    `properties` are ignored, because clients of older versions send some.
     """
 
     name: str

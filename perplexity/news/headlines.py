@@ -226,7 +226,7 @@ _UNSPACED = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HIRAGANA = "\u3040-\u309f"
 
 
-# Only in a number do letters differ by case; to ignore it for thousands of signs would take longer still.
+# Only in numbers do letters differ by case; ignoring case for thousands of signs would take longer.
 _TOKEN = re.compile(rf"((?i:{_NUMBER}))|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)")
 """A number, a run of a script without spaces, or a word."""
 _TRAILING_PARENTHESIS = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")

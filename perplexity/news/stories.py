@@ -184,9 +184,9 @@ def _contradict(one: Headline, other: Headline) -> bool:
 def _required_share(one: Headline, other: Headline) -> float:
     """Return the share that the headlines must have in common.
 
-    Sites report an event on one day or the next, and each site once, at one address; a later report, or one at another
-    address of the same site, is about something that has happened since. Names are a subject, and not an event with a
-    word for what happens to them (a stem with its state, "8>1") either, if each headline goes on in another way.
+    Sites report an event on one day or the next, and each site once, at one address. A later report, or another address
+    of the same site, is about a later event. Names alone are only a subject. With a word for what happens to them (a
+    stem with its state, "8>1"), they are still no event if each headline continues differently.
     """
     days = abs((one.date - other.date).days) if one.date and other.date else 0
     if one.page == other.page:
@@ -254,7 +254,7 @@ def _similarity(one: Keywords, other: Keywords) -> float:
     def common_weight(mine: Keywords, theirs: Keywords) -> float:
         return sum(NAME_WEIGHT if stem in names else 1.0 for stem in matching_stems(mine.stems, theirs.stems))
 
-    # A name may be the beginning of an ordinary word: then each side sees another weight.
+    # A name may be the beginning of an ordinary word; each side then has another weight.
     common = min(common_weight(one, other), common_weight(other, one)) + NUMBER_WEIGHT * len(
         one.numbers & other.numbers
     )

@@ -16,13 +16,13 @@ PROVIDERS: Mapping[str, ProviderSpec] = {
     "brave": brave.SPEC,
     "duckduckgo": duckduckgo.SPEC,
 }
-"""The providers by the name that settings use, in the order in which they are asked."""
+"""The providers by their name in settings, in the order in which they are asked."""
 
 
 def build_providers(config: ProviderConfig, *, order: Sequence[str] = ()) -> list[Provider]:
-    """Return the providers that can be asked, first choice first: those named in `order`, all of them by default.
+    """Return the usable providers, first choice first: those named in `order`, by default all.
 
-    Raises InvalidRequest for a name that is not a provider's or is given twice.
+    Raises InvalidRequest for a name that is unknown or given twice.
     """
     names = validate_order(order) or tuple(PROVIDERS)
     made = (PROVIDERS[name].build(config) for name in names)
@@ -31,7 +31,7 @@ def build_providers(config: ProviderConfig, *, order: Sequence[str] = ()) -> lis
 
 @asynccontextmanager
 async def open_providers(config: ProviderConfig, *, order: Sequence[str] = ()) -> AsyncIterator[list[Provider]]:
-    """Give the providers as `build_providers` does, and close what they hold at the end."""
+    """Yield the providers as `build_providers` returns them, and close them at the end."""
     async with AsyncExitStack() as stack:
         providers = build_providers(config, order=order)
         for provider in providers:

@@ -1,4 +1,4 @@
-"""What a provider is: anything that can search and answer. The chain is one too."""
+"""The protocol of a provider: anything that can search and answer, including the chain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Reply = TypeVar("Reply", bound=SearchResults | Answer)
 
 
 def log_attempt(attempt: Attempt) -> None:
-    """Write one line about the attempt: the hook of a caller that passes none."""
+    """Write one log line about the attempt; the default hook."""
     error, cost = attempt.error_class or "none", "unknown" if attempt.cost_usd is None else f"{attempt.cost_usd:g}"
     log.info(
         "provider.attempted provider=%s kind=%s seconds=%.3f error=%s cost_usd=%s",
@@ -41,14 +41,14 @@ def log_attempt(attempt: Attempt) -> None:
 
 @dataclass(kw_only=True)
 class AttemptResult:
-    """What is known of a reply: who gave it, who failed before, and its price; nothing until `record` is called."""
+    """The provider of a reply, the failures before it, and its price; empty until `record` is called."""
 
     provider: str
     failed: tuple[Attempt, ...] = ()
     cost_usd: float | None = None
 
     def record(self, reply: Reply) -> Reply:
-        """Take the reply down, and return it."""
+        """Record the reply, and return it."""
         self.provider, self.failed = reply.provider, reply.failed
         self.cost_usd = reply.cost_usd
         return reply
@@ -58,9 +58,9 @@ class AttemptResult:
 def report_attempts(
     provider: str, kind: RequestKind, *, on_attempt: OnAttempt, clock: Callable[[], float]
 ) -> Iterator[AttemptResult]:
-    """Report how the block ended: each attempt before, if there were any, and the last one.
+    """Report the outcome of the block: each failed attempt before it, and the last one.
 
-    A block that is cancelled reports nothing.
+    A cancelled block reports nothing.
     """
     started, taken = clock(), AttemptResult(provider=provider)
     try:
@@ -93,9 +93,9 @@ SEARCH_AND_ANSWER: frozenset[RequestKind] = frozenset({"search", "answer"})
 class Provider(Protocol):
     """A source of search results and answers.
 
-    Every method raises a `PerplexityError`, and nothing else, when it fails. A provider that can only search answers
-    with passages (`AnswerKind.PASSAGES`), word for word, never as if a model had written them. A subclass needs to name
-    only those of the last three properties that are true of it.
+    If a method fails, it raises a `PerplexityError` and nothing else. A provider that can only search answers with
+    passages (`AnswerKind.PASSAGES`), word for word, never as if a model had written them. A subclass overrides only
+    those of the last three properties that are true for it.
     """
 
     @property
@@ -105,22 +105,22 @@ class Provider(Protocol):
 
     @property
     def capabilities(self) -> frozenset[RequestKind]:
-        """What it can be asked for; the chain passes it over for anything else."""
+        """The kinds of requests that the provider accepts; the chain skips it for others."""
         ...
 
     @property
     def search_only(self) -> bool:
-        """Whether no model writes its answers: they are passages."""
+        """Whether its answers are passages, because no model writes them."""
         return False
 
     @property
     def resumes(self) -> bool:
-        """Whether it can resume a background run by its id."""
+        """Whether the provider can resume a background run by its id."""
         return False
 
     @property
     def announces_requests(self) -> bool:
-        """Whether it awaits `before_sending` before each request."""
+        """Whether the provider awaits `before_sending` before each request."""
         return False
 
     async def search(self, query: Query) -> SearchResults:
@@ -138,10 +138,10 @@ class Provider(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderConfig:
-    """Everything that any provider may want; a provider whose part is missing is not made.
+    """Everything that providers may need; a provider whose part is missing is not built.
 
-    `keys` and `base_urls` are by the provider's name in lower case. `api` is Perplexity's interface for answers.
-    `limiter` is told the limits that replies name. The rest is as for `PerplexityClient`.
+    `keys` and `base_urls` are by the provider's name in lower case. `api` is Perplexity's API for answers. `limiter`
+    receives the limits that replies name. The rest is as for `PerplexityClient`.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -162,7 +162,7 @@ class ProviderConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """One result of checking a provider: how serious it is, what was found, and how to fix it.
+    """One result of checking a provider: its severity, the finding, and a fix.
 
     `key_refused` is whether the service refuses the key, or its account has no credit.
     """
@@ -179,25 +179,25 @@ Check = Callable[[ProviderConfig], Awaitable[Sequence[Diagnosis]]]
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderSpec:
-    """What settings, command line, tools and doctor need to know of a provider before it is built."""
+    """The description of a provider for settings, command line, tools and doctor, before it is built."""
 
     title: str
     """The display name."""
 
     build: Callable[[ProviderConfig], Provider | None]
-    """Return the provider; None if the configuration lacks its key."""
+    """Returns the provider; None if the configuration lacks its key."""
 
     key_variables: tuple[str, ...] = ()
-    """The environment variables of the key, of which the first one that is set counts; none if it needs no key."""
+    """The environment variables of the key, of which the first that is set counts; empty if no key is needed."""
 
     base_url_variable: str = ""
     """The environment variable of its address."""
 
     base_url: str = ""
-    """The default of that address."""
+    """The default address."""
 
     check: Check | None = None
-    """Without one, the doctor only says that a key is set."""
+    """The provider's check; None if the doctor can only report that a key is set."""
 
     perplexity_models: bool = False
     """Whether Perplexity's own models write its answers."""

@@ -1,4 +1,4 @@
-"""Brave: ranked pages, news, and passages for an answer; no model writes anything."""
+"""Brave: ranked pages, news, and passages as answers; no model writes anything."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ ERROR_MAP = ErrorMap(
         "RATE_LIMITED": RateLimitError,
     }
 )
-"""A bad key is a 422 here, and a 429 may be the month's end: https://api-dashboard.search.brave.com/app/documentation"""
+"""A bad key is a 422 here; a 429 may be the end of the month's credit.
+
+https://api-dashboard.search.brave.com/app/documentation
+"""
 
 BASE_URL = "https://api.search.brave.com/res/v1"
 
@@ -81,7 +84,7 @@ class Brave(Closing, Provider):
         self._clock, self._now = clock, now
 
     async def close(self) -> None:
-        """Close its connections; `async with` does so at the end."""
+        """Close the connections; `async with` does so at the end."""
         await self._transport.close()
 
     async def search(self, query: Query) -> SearchResults:
@@ -104,7 +107,7 @@ class Brave(Closing, Provider):
         return await run_in_thread(passages_answer, found, question.search_text, joined=bool(question.standalone))
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the passages once they are all there. Raises any PerplexityError."""
+        """Yield the passages once all are there. Raises any PerplexityError."""
         for event in as_events(await self.answer(question)):
             yield event
 
@@ -135,7 +138,7 @@ class Brave(Closing, Provider):
 
 
 def build(config: ProviderConfig) -> Brave | None:
-    """Return the provider if there is a key for it."""
+    """Return the provider; None without its key."""
     if "brave" not in config.keys:
         return None
     return Brave(

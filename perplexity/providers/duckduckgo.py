@@ -2,8 +2,8 @@
 
 https://duckduckgo.com/duckduckgo-help-pages/settings/params (parameter `kl`)
 
-It scrapes a page that promises nothing: https://github.com/deedy5/ddgs. A refusal, a captcha and an empty page look
-the same to it, so no results is never taken for a fact about the web.
+The library scrapes a page without any promise: https://github.com/deedy5/ddgs. It cannot tell a refusal, a captcha and
+an empty page apart, so missing results never count as a fact about the web.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ Page = Sequence[Mapping[str, Any]]
 def parse_page(page: Page) -> list[Source]:
     """Return the entries that lead to a web page; all are numbered 0.
 
-    Raises MalformedResponse for a page that is no list; what it holds next to entries is left out.
+    Raises MalformedResponse for a page that is no list; anything but entries is left out.
     """
     if not isinstance(page, (list, tuple)):
         raise MalformedResponse("the page of results is not a list", provider="DuckDuckGo")
@@ -74,13 +74,13 @@ def parse_page(page: Page) -> list[Source]:
 
 
 def check(filters: Filters) -> None:
-    """Raise InvalidRequest for a filter that would change the question if it were dropped."""
+    """Raise InvalidRequest for a filter without which the query would mean something else."""
     if filters.mode not in {None, "web"}:
         raise InvalidRequest.for_field("mode", filters.mode, "DuckDuckGo searches the open web only (mode web)")
 
 
 def recency_for(filters: Filters, *, today: date) -> Recency | None:
-    """Return how recent pages must be: for those from after a day, the shortest time that includes the day after it."""
+    """Return how recent pages must be: for a filter `after`, the shortest period that includes the following day."""
     if filters.after is None or filters.before is not None:
         return filters.recency
     passed = today - filters.after - timedelta(days=1)
@@ -88,13 +88,13 @@ def recency_for(filters: Filters, *, today: date) -> Recency | None:
 
 
 def ignored_filters(filters: Filters, *, today: date) -> tuple[str, ...]:
-    """Return a note for the user for each filter that DuckDuckGo takes only in part or not at all."""
+    """Return a note for the user on each filter that DuckDuckGo follows only in part or not at all."""
     hour = "DuckDuckGo knows no hour, so these are from the past day." if filters.recency == "hour" else ""
     return tuple(filter(None, (hour, _about_dates(filters, recency_for(filters, today=today)))))
 
 
 def deduplicate(found: Sequence[Source]) -> tuple[Source, ...]:
-    """Return each address once, its first place, numbered from 1."""
+    """Return each address once, at its first place, numbered from 1."""
     once: dict[str, Source] = {}
     for source in found:
         once.setdefault(source.url, source)
@@ -143,7 +143,7 @@ REGIONS = {(code[:2].upper(), code[3:]): code for code in _REGULAR.split()} | _O
 
 
 def region(country: str | None, languages: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the code of the region that fits best, and notes for the user if it is not all that was asked for."""
+    """Return the code of the region that fits best, and notes for the user on unmet wishes."""
     if country is None and not languages:
         return ANYWHERE, ()
     for (place, language), code in REGIONS.items():
@@ -168,7 +168,7 @@ def _region_name(code: str) -> str:
 
 
 TIMEOUT_SECONDS = 10.0
-"""The time one search may take when its query names none."""
+"""The default time limit of one search."""
 _PER_PAGE = 10
 _PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 
@@ -177,14 +177,14 @@ class SearchOnePage(Protocol):
     """One blocking search of one page (from 1); each entry holds `title`, `href` and `body`."""
 
     def __call__(self, query: str, *, region: str, timelimit: str | None, page: int) -> Page:
-        """Return the page's entries; raise PerplexityError when there are none."""
+        """Return the page's entries. Raises PerplexityError if there are none."""
         ...
 
 
 class DuckDuckGo(Provider):
     """DuckDuckGo as a provider; it answers with passages.
 
-    `search_page` is the blocking search, `threads` where it runs, `seconds` what one request may take at most.
+    `search_page` is the blocking search, `threads` runs it, and `seconds` is the time limit of one request.
     """
 
     name = "DuckDuckGo"
@@ -239,12 +239,12 @@ class DuckDuckGo(Provider):
         return await run_in_thread(passages_answer, found, question.search_text, joined=bool(question.standalone))
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the passages once they are all there. Raises as `search` does."""
+        """Yield the passages once all are there. Raises as `search` does."""
         for event in as_events(await self.answer(question)):
             yield event
 
     async def _sources(self, query: Query, code: str) -> tuple[Source, ...]:
-        """Read as many pages as the results want; a later page that fails does not undo an earlier one."""
+        """Return the pages, read until there are enough results; if a later page fails, the earlier ones are kept."""
         found: list[Source] = []
         try:
             async with asyncio.timeout(min(query.seconds or self._seconds, self._seconds)):
@@ -268,7 +268,7 @@ class DuckDuckGo(Provider):
                 raise _as_perplexity_error(error) from None
 
         if (log := scope.current().log) is not None:
-            # From this side of the call: the library makes the request.
+            # Reported by the caller's side, because the library makes the request.
             asked = {"q": text, "region": code, "timelimit": timelimit, "page": page}
             await log.record(SERVICE, "/", json.dumps(asked))
         return await self._threads.run(find)
@@ -297,13 +297,13 @@ def search_ddgs(query: str, *, region: str, timelimit: str | None, page: int, ti
     from primp import BuilderError
 
     try:
-        # One instance a call: it caches engines and is not documented as safe to share between threads.
+        # One instance per call, because it caches engines and is not documented as safe to share between threads.
         results = DDGS(timeout=timeout).text(
             query, region=region, timelimit=timelimit, page=page, max_results=None, backend="duckduckgo"
         )
     except TimeoutException:
         raise TimedOut("DuckDuckGo timed out", provider=DuckDuckGo.name) from None
-    except BuilderError:  # the library reads its variable itself, and hands on what it makes of it
+    except BuilderError:  # The library reads its variable itself, and passes its interpretation on.
         allowed = "it takes http://host:port or socks5://host:port; unset it for none"
         failed = ConnectionFailed(f"DDGS_PROXY: its value is not allowed; {allowed}", provider=DuckDuckGo.name)
         failed.sent = False
@@ -317,7 +317,7 @@ def search_ddgs(query: str, *, region: str, timelimit: str | None, page: int, ti
 
 
 def _as_perplexity_error(error: BaseException) -> PerplexityError:
-    """Return the error as one of ours; of any other it contains only the class, since its text may quote the query."""
+    """Return the error as one of ours; for any other error only with its class, since its text may quote the query."""
     if isinstance(error, PerplexityError):
         return error
     if isinstance(error, TimeoutError):

@@ -1,6 +1,6 @@
-"""OpenRouter: answers by Perplexity's Sonar models, bought from someone else than Perplexity.
+"""OpenRouter: answers by Perplexity's Sonar models, bought from another company.
 
-What is to be written without a search is written by another vendor's model: Sonar always searches.
+If no search is wanted, another vendor's model writes: Sonar always searches.
 
 https://openrouter.ai/perplexity
 """
@@ -47,7 +47,7 @@ ERROR_MAP = ErrorMap(
     statuses={
         401: AuthenticationError,
         402: BillingError,
-        # The text was held back by moderation, which says nothing of the key.
+        # Moderation held the text back, which says nothing about the key.
         403: APIError,
         429: RateLimitError,
     }
@@ -57,14 +57,14 @@ ERROR_MAP = ErrorMap(
 BASE_URL = "https://openrouter.ai/api/v1"
 
 _NO_MODEL = "is not a valid model ID"
-"""How a 400 ends that is not the asker's fault: we chose the model."""
+"""The end of a 400 that is not the asker's fault, because we chose the model."""
 
 _UPSTREAM = "Provider returned error"
-"""How a 400 begins that a service behind OpenRouter brought about."""
+"""The start of a 400 that a service behind OpenRouter caused."""
 
 
 class OpenRouter(Closing, Provider):
-    """OpenRouter as a provider; it answers and does not search.
+    """OpenRouter as a provider; it answers but does not search.
 
     `reasoning_effort`, `session`, `open_timeout`, `retry`, `timeouts`, `proxy` and the clocks are as for
     `PerplexityClient`.
@@ -110,10 +110,10 @@ class OpenRouter(Closing, Provider):
         await self._transport.close()
 
     async def check_models(self, *, seconds: float = 10.0) -> tuple[str, ...]:
-        """Ask which models are served, use Sonar in place of those that are not, and return the names of these.
+        """Ask which models are available, replace the others by Sonar, and return the names of the others.
 
-        Sonar itself has no stand-in, nor has the model that does not search. Each is logged. Raises any
-        PerplexityError; nothing is known then, and every model is used.
+        Sonar itself and the model that does not search have no replacement. Each missing model is logged. Raises any
+        PerplexityError; all models stay in use then.
         """
         with _translated_errors():
             deadline = Deadline.after(seconds, self._clock)
@@ -125,7 +125,7 @@ class OpenRouter(Closing, Provider):
         return gone
 
     async def search(self, query: Query) -> SearchResults:
-        """Raise: OpenRouter sells answers. The chain does not ask, since `offers` says so."""
+        """Raise PerplexityError: OpenRouter sells answers only. The chain does not ask, because of `capabilities`."""
         raise PerplexityError("OpenRouter does not search", provider=self.name)
 
     async def answer(self, question: Question) -> Answer:
@@ -155,7 +155,7 @@ class OpenRouter(Closing, Provider):
             question,
             messages=validate_messages(question.messages),
             filters=validate(question.filters),
-            # A run is another service's, so here the question is asked again.
+            # The run belongs to another service, so the question is asked again here.
             run_id=None,
         )
         return checked, target, answer_deadline(question, target, self._timeouts, self._clock)
@@ -192,7 +192,7 @@ def build(config: ProviderConfig) -> OpenRouter | None:
 
 
 def translate_error(error: PerplexityError, *, provider: str) -> PerplexityError:
-    """Return what an error of OpenRouter's means, in this provider's name: some of its 400s are not the asker's."""
+    """Return an OpenRouter error as its meaning, with the provider's name: some 400s are not the asker's fault."""
     error.provider = provider
     if isinstance(error, InvalidRequest) and error.message.endswith(_NO_MODEL):
         return EndpointRetired(
@@ -223,7 +223,7 @@ NEWS_MODEL = "perplexity/sonar-pro"
 REASONING_MODEL = "perplexity/sonar-reasoning-pro"
 RESEARCH_MODEL = "perplexity/sonar-deep-research"
 WRITING_MODEL = "x-ai/grok-4.3"
-"""It searches only if a tool for that is handed to it; every model of Perplexity's here searches."""
+"""Searches only with a tool for that; every model of Perplexity's here searches."""
 
 _BY_EFFORT: Mapping[Effort, str] = {
     "fast": DEFAULT_MODEL,
@@ -235,10 +235,11 @@ _BY_EFFORT: Mapping[Effort, str] = {
 
 
 def choose_model(question: Question, target: Target) -> str:
-    """Return the model for a question: the Sonar model that is named, or what suits it best of those that there are.
+    """Return the model for a question: the named Sonar model, or the available one that suits best.
 
-    A pinned model of another vendor, and one that is long gone, such as `perplexity/llama-3.1-sonar-small-128k-online`,
-    is answered for by Sonar: it searches, which they do not. An answer from the messages alone is no model's of these.
+    Sonar replaces a pinned model of another vendor, and one that is long gone, such as
+    `perplexity/llama-3.1-sonar-small-128k-online`: Sonar searches, which they do not. An answer from the messages alone
+    is written by the model that does not search.
     """
     if question.offline:
         return WRITING_MODEL
@@ -253,16 +254,15 @@ def choose_model(question: Question, target: Target) -> str:
 
 
 def model_notes(question: Question, target: Target, *, used: str) -> tuple[str, ...]:
-    """Return a sentence for the asker if another model answers than the one that was named, or suits best."""
+    """Return a sentence for the asker if the answering model is not the named or most suitable one."""
     named = target.model or choose_model(question, target)
     return () if used == named else (f"OpenRouter answered with {used} in place of {named}.",)
 
 
 def retired_models(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
-    """Return those of our models that the list of models does not hold, or whose last day is over.
+    """Return those of our models that are missing from the list of models, or whose last day is over.
 
-    None of them if the list is empty: it says nothing then.
-    https://openrouter.ai/docs/api-reference/list-available-models
+    Return none if the list is empty, which says nothing. https://openrouter.ai/docs/api-reference/list-available-models
     """
     served = {as_text(model.get("id")) for model in as_objects(body.get("data")) if not _expired(model, today)} - {""}
     ours = {*_BY_EFFORT.values(), NEWS_MODEL, WRITING_MODEL}
@@ -270,7 +270,7 @@ def retired_models(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
 
 
 def _expired(model: Mapping[str, JSON], today: date) -> bool:
-    """Return whether a model's last day, or moment, is over."""
+    """Return whether a model's last day or moment is over."""
     last = as_text(model.get("expiration_date"))[:10]
     return bool(last) and last < today.isoformat()
 
@@ -280,17 +280,17 @@ _NOT_REPLACED = {
     DEFAULT_MODEL: "Nothing answers in its place there: take openrouter out of PROVIDERS, or update the app.",
     WRITING_MODEL: "OpenRouter writes no analysis of a deep dive then: another service must, or update the app.",
 }
-"""What to do about a retired model that has no replacement."""
+"""The advice for a retired model without a replacement."""
 
 _NO_POSTS = (
     "OpenRouter reads no posts and writes no analysis for deep dives then. "
     "Set XAI_API_KEY for the posts; for the analysis another service must write, or update the app."
 )
-"""What to do about the model that writes if it also reads posts on X, because there is no key of xAI."""
+"""The advice for the writing model if it also reads posts on X, because there is no key of xAI."""
 
 
 async def check(config: ProviderConfig) -> Sequence[Diagnosis]:
-    """Check which of our models OpenRouter no longer serves."""
+    """Check for models of ours that OpenRouter no longer serves."""
     try:
         async with OpenRouter(
             config.keys["openrouter"],

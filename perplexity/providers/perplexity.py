@@ -14,7 +14,7 @@ from perplexity.types import Answer, Event, Query, Question, SearchResults
 
 
 class PerplexityProvider(Closing, Provider):
-    """A client as a provider, which closes it at its own end."""
+    """A client as a provider; closing the provider closes the client."""
 
     name = "Perplexity"
     resumes = True
@@ -37,7 +37,7 @@ class PerplexityProvider(Closing, Provider):
         return await self._client.answer(question)
 
     async def cancel(self, run_id: str) -> None:
-        """Stop a run in the background; one that has ended already is no error. Raises any PerplexityError."""
+        """Stop a background run; a run that has already ended is no error. Raises any PerplexityError."""
         await self._client.cancel(run_id)
 
     def stream(self, question: Question) -> AsyncIterator[Event]:

@@ -22,7 +22,7 @@ from perplexity.x_posts.types import GrokWire, PostSummary
 
 
 class Grok(Closing):
-    """What people say on X. Each post read costs half a cent, so at most twenty are requested.
+    """Reads public opinion on X. Each post read costs half a cent, so at most twenty are requested.
 
     `wire` selects the service, by default xAI, and `api_key` is a key of that service. `base_url` must be https, except
     on loopback. A `session` that is passed in is not closed. Raises InvalidRequest for an invalid key or address.

@@ -89,7 +89,7 @@ class XaiWire:
     def read(self, body: Mapping[str, JSON]) -> GrokResponse:
         """Parse a response. Raises RunFailed.
 
-        The posts that it found are in its list of citations and in annotations; the text is the model's own.
+        The posts found are in its list of citations and in annotations; the text is the model's own.
         """
         status = as_text(body.get("status"))
         if status not in {"", "completed", "incomplete"}:
@@ -171,9 +171,9 @@ class OpenRouterWire:
         }
 
     def read(self, body: Mapping[str, JSON]) -> GrokResponse:
-        """Parse a response. Raises the error that it reports, or RunFailed.
+        """Parse a response. Raises the error in the response, or RunFailed.
 
-        It does not include the number of posts read, and their addresses only as annotations:
+        The response lacks the number of posts read, and has their addresses only as annotations:
         https://openrouter.ai/docs/guides/features/plugins/web-search
         """
         choice = first_choice(body)
@@ -197,7 +197,7 @@ class OpenRouterWire:
         )
 
     def translate_error(self, error: PerplexityError) -> PerplexityError:
-        """Return the error with its meaning: OpenRouter describes some in words only."""
+        """Return the error by its meaning: OpenRouter describes some errors in words only."""
         return openrouter.translate_error(error, provider=self.name)
 
 

@@ -19,7 +19,7 @@ _LINK = re.compile(
     r"\([ \t]{0,8}<?(?P<url>[^\s()<>]{0,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,4})>?"
     r"(?:[ \t]{1,8}[\"'][^\"'\n]{0,100}[\"'])?[ \t]{0,8}\)"
 )
-_MAX_PASSES = 5  # a removal can turn the text around it into a link
+_MAX_PASSES = 5  # A removal can turn the text around it into a link.
 _ONLY_NUMBERS = re.compile(rf"(?:web:|[\d\s,;，；、{DASHES}])+")
 
 
@@ -74,8 +74,8 @@ def validate_response(response: GrokResponse) -> PostSummary:
     """Return the summary with the posts that count. Raises MalformedResponse.
 
     The response contains what the model says about posts, not the posts themselves. So a post counts only if its
-    address is that of a post, and if the service, provided that it names posts at all, names this one. Sentiment is
-    counted here, and only if the service names the posts and has read that many. If it read none, no post counts.
+    address is that of a post, and if the service, when it names posts at all, names this one. Sentiment is counted
+    here, and only if the service names the posts and has read at least as many. If it read none, no post counts.
     """
     if not response.text.strip():
         raise _malformed("the response has no text", response)

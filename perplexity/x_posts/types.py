@@ -1,4 +1,4 @@
-"""What a service with Grok must offer, and what it returns: posts on X, their summary and their sentiment."""
+"""The protocol of a service with Grok, and its results: posts on X, their summary and their sentiment."""
 
 from __future__ import annotations
 
