@@ -50,7 +50,7 @@ _STATS = """
     ORDER BY asked DESC, provider
 """
 LAST_CALLS = 3
-"""After how many calls in a row without an answer a provider is said to fail."""
+"""A provider fails, as reported, after this many calls in a row without an answer."""
 
 _SILENT = """
     SELECT asked.provider FROM unnest(%(providers)s::text[]) AS asked (provider) CROSS JOIN LATERAL (
@@ -80,7 +80,7 @@ ADMIN_ISSUES = """
         ORDER BY a.at DESC, a.id DESC LIMIT 1) last
     WHERE last.error_class IS NOT NULL
 """
-"""One provider after the other, and of each the last attempt: a few rows of the index `attempts_last`.
+"""For each provider, read its last attempt: a few rows of the index `attempts_last`.
 
 Postgres walks through every row of an index for `DISTINCT ON` (https://wiki.postgresql.org/wiki/Loose_indexscan), and
 uses a partial index only if the query spells out the failures as the index does.
@@ -89,7 +89,7 @@ uses a partial index only if the query spells out the failures as the index does
 
 @dataclass(frozen=True, kw_only=True)
 class TimedAttempt:
-    """An attempt and when it ended."""
+    """An attempt with the time of its end."""
 
     at: datetime
     attempt: Attempt
@@ -112,41 +112,41 @@ class AttemptStore:
         await self._pool.execute(_DELETE_OLD, {"days": days})
 
     async def stats(self, *, hours: float = 24) -> tuple[ProviderStats, ...]:
-        """Return the statistics of every provider that was asked in the last hours, the most asked first."""
+        """Return the statistics of the providers asked in the last hours, the most asked first."""
         rows = await self._pool.fetch_all(_STATS, {"hours": hours, "apart": list(NOT_COUNTED)})
         return tuple(ProviderStats(**row) for row in rows)
 
     async def silent(self, providers: Sequence[str]) -> list[str]:
-        """Return those of the providers that answered none of their last calls of the last day."""
+        """Return those providers that answered none of their last calls of the last day."""
         values = {"providers": list(providers), "apart": [*NOT_COUNTED, NothingFound.__name__], "last": LAST_CALLS}
         return [row["provider"] for row in await self._pool.fetch_all(_SILENT, values)]
 
     async def admin_issues(self, *, hours: float = 24) -> dict[str, str]:
-        """Return the providers whose last attempt in these hours needs an admin, and its error class."""
+        """Return the error classes by provider, for providers whose last attempt in these hours needs an admin."""
         async with self._pool.connection() as connection:
             return await read_admin_issues(connection, hours=hours)
 
 
 async def read_admin_issues(connection: AsyncConnection[DictRow], *, hours: float = 24) -> dict[str, str]:
-    """Return what `AttemptStore.admin_issues` returns, on a connection."""
+    """Return the result of `AttemptStore.admin_issues`, read on this connection."""
     rows = await (await connection.execute(ADMIN_ISSUES, {"hours": hours})).fetchall()
     return {row["provider"]: row["error_class"] for row in rows}
 
 
 MAX_PENDING = 1_000
-"""If the database is unavailable for long, the oldest are dropped."""
+"""If the database is unavailable for long, the oldest attempts are dropped."""
 
 CLEANUP_SECONDS = 3_600.0
 
 FINAL_FLUSH_SECONDS = 3.0
-"""How long a stopping process waits for an unavailable database; its host kills it soon."""
+"""How long a stopping process waits for an unavailable database; its host soon kills it."""
 
 _RETRY_SECONDS = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptLog:
-    """Queues attempts and writes them every `seconds`; at the end it tries for at most `final_seconds`.
+    """Queues attempts and writes them every `seconds`; a final write may take `final_seconds`.
 
     `now` and `sleep` are the clock and the pause.
     """
@@ -162,7 +162,7 @@ class AttemptLog:
     def record(self, attempt: Attempt) -> None:
         """Queue one attempt. Returns at once.
 
-        What failed with a workspace's own key is left out: the app's admin can do nothing about it.
+        A failure with a workspace's own key is left out: the app's admin cannot fix it.
         """
         own = scope.current().keys
         if attempt.error_class is not None and own is not None and attempt.provider in own.names:
@@ -170,7 +170,7 @@ class AttemptLog:
         self.pending.append(TimedAttempt(at=self.now(), attempt=attempt))
 
     async def run(self) -> None:
-        """Write repeatedly until cancelled, then one last time, even if it is cancelled again meanwhile."""
+        """Write repeatedly until cancelled, then one last time, even if cancelled again during that."""
         since = CLEANUP_SECONDS
         try:
             while True:
@@ -186,9 +186,9 @@ class AttemptLog:
                     await asyncio.wait({last})
 
     async def flush(self) -> bool:
-        """Write the waiting attempts; return False if the database is unavailable and they are still queued.
+        """Write the queued attempts; return False if the database is unavailable and they remain queued.
 
-        A write that has begun goes on if the caller is cancelled: otherwise its result would be unknown.
+        A write that has begun continues if the caller is cancelled, since its result would be unknown otherwise.
         """
         batch = [self.pending.popleft() for _ in range(len(self.pending))]
         return not batch or await asyncio.shield(asyncio.create_task(self._write(batch)))
@@ -202,7 +202,7 @@ class AttemptLog:
             log.error("attempts.lost", extra={"error": type(error).__name__})
 
     async def _flush_all(self) -> bool:
-        async with self._lock:  # a write that had begun: what it could not write waits again
+        async with self._lock:  # A write that had begun has ended; attempts that it could not write are queued again.
             pass
         return await self.flush()
 

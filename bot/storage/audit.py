@@ -1,4 +1,4 @@
-"""The tables of the audit log: what is to be recorded, the chain, its signed heads, and people's pseudonyms."""
+"""The tables of the audit log: events to record, the chain, its signed heads, and people's pseudonyms."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _HEALTH = """
 
 
 async def record_change(connection: AsyncConnection[Any], change: Change) -> None:
-    """Record a change of an admin, in the transaction that makes it.
+    """Record an admin's change, in the transaction that makes the change.
 
-    If it cannot be recorded, the database notes when, and the change is made anyway. Raises database errors that have
+    If recording fails, the database notes the time, and the change is made anyway. Raises database errors that have
     nothing to do with the log.
     """
     values = vars(change) | {name: _json(getattr(change, name)) for name in ("before", "after")}
@@ -43,15 +43,15 @@ async def record_change(connection: AsyncConnection[Any], change: Change) -> Non
 
 
 async def record_command(connection: AsyncConnection[Any], what: str, teams: Iterable[str], subject: str = "") -> None:
-    """Record in the logs of workspaces what the operator has done by a command: no person of theirs has."""
+    """Record an operator's command in the logs of workspaces; it names nobody of theirs as the one who acted."""
     for team in sorted(teams):
         await record_change(connection, Change(team_id=team, user_id=APP, what=what, subject=subject))
 
 
 async def signing_key(connection: AsyncConnection[Any], setting: str | None) -> SigningKey:
-    """Return the key of the settings, or the one in the database; it is made if there is none.
+    """Return the key in the settings, or the one in the database, which is created if it is missing.
 
-    Must run in a transaction that holds the lock of the writer, or no writer may run.
+    Must run in a transaction that holds the lock of the writer, or while no writer can run.
     """
     if setting is not None:
         return SigningKey(secret=setting.encode())
@@ -64,12 +64,12 @@ async def signing_key(connection: AsyncConnection[Any], setting: str | None) -> 
 
 
 async def lock_writer(connection: AsyncConnection[Any]) -> None:
-    """Keep every process from chaining until the end of the transaction."""
+    """Prevent every process from adding to the chain until the end of the transaction."""
     await connection.execute(_LOCK)
 
 
 async def read_health(connection: AsyncConnection[Any]) -> AuditHealth:
-    """Return whether the log is written. Raises only what says that the database is unavailable."""
+    """Return whether the log is being written. Raises an error only if the database is unavailable."""
     try:
         row = await (await connection.execute(_HEALTH)).fetchone() or {}
     except DATABASE_UNAVAILABLE:

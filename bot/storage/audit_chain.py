@@ -1,4 +1,4 @@
-"""The writer of the audit log: it moves what was recorded into the chains of the workspaces."""
+"""The writer of the audit log: it moves recorded events into the chains of the workspaces."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from bot.storage.questions import Pool
 log = logging.getLogger(__name__)
 
 BATCH = 200
-"""How many entries are chained in one transaction."""
+"""The most entries that are chained in one transaction."""
 
 HELD_SECONDS = 60.0
-"""How long the entries of a workspace wait whose head is not signed with the key in use, before it is read again."""
+"""If a workspace's head is not signed with the key in use, its entries wait this long before the head is read again."""
 
 HEAD_LOG_SECONDS = 60.0
-"""How often a workspace's head is logged while it changes."""
+"""The shortest time between two log lines with the head of a workspace."""
 
 _WAITING = "SELECT EXISTS (SELECT 1 FROM audit_outbox WHERE team_id <> ALL(%(held)s)) AS waits"
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(6907) AS locked"
@@ -67,12 +67,12 @@ _REMOVE = "DELETE FROM audit_outbox WHERE id = ANY(%(ids)s)"
 
 
 _NAMING = ("subject", "before", "after")
-"""The columns that may name people besides the one who acts."""
+"""The columns that may name people other than the one who acts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Unchained:
-    """What is to be chained, with its id in the outbox and the person's id; `who` is set if that person is erased."""
+    """An event to chain, with its id in the outbox and the person's id; `who` is set if that person was erased."""
 
     id: int
     user_id: str
@@ -90,14 +90,14 @@ class _Unchained:
 
     @property
     def people(self) -> set[tuple[str, str]]:
-        """The people to be replaced by their pseudonyms."""
+        """The people to replace by pseudonyms."""
         named = set().union(*(people_in(self.values[name]) for name in _NAMING), {self.user_id})
         return {(self.team, user) for user in named if user}
 
     def entry(self, number: int, pseudonyms: Mapping[tuple[str, str], str]) -> Entry:
-        """Return it as an entry; `pseudonyms` are by workspace and person's id.
+        """Return the event as an entry; `pseudonyms` are by workspace and person's id.
 
-        All direct messages are one place: the id of one would tell whose it is.
+        All direct messages are recorded as one place, since the id of one would tell whose it is.
         """
         who = self.who or (pseudonyms[self.team, self.user_id] if self.user_id else APP)
         changed = {
@@ -108,9 +108,9 @@ class _Unchained:
 
 
 class AuditStore:
-    """Chains what waits. `key` is the setting that signs heads, None for a key in the database; `clock` is monotonic.
+    """Chains the recorded events. `key` is the setting that signs heads, None for a key in the database.
 
-    Any process may do it; one does at a time.
+    Any process may do this, but only one at a time. `clock` is monotonic.
     """
 
     def __init__(self, pool: Pool, *, key: str | None = None, clock: Callable[[], float] = monotonic) -> None:
@@ -121,7 +121,7 @@ class AuditStore:
         self._logged: dict[str, float] = {}
 
     async def write(self) -> int:
-        """Chain what waits, at most `BATCH` entries; return how many. Raises database errors."""
+        """Chain the waiting events, at most `BATCH`; return their number. Raises database errors."""
         held = self._held_now()
         row = await self._pool.fetch_one(_WAITING, {"held": held})
         if row is None or not row["waits"]:
@@ -136,12 +136,12 @@ class AuditStore:
         return written
 
     async def record(self, change: Change) -> None:
-        """Record something that changes nothing else, such as a refusal."""
+        """Record an event that changes nothing else, such as a refusal."""
         async with self._pool.connection() as connection:
             await record_change(connection, change)
 
     async def health(self) -> AuditHealth:
-        """Return whether the log is written. Raises only what says that the database is unavailable."""
+        """Return whether the log is being written. Raises an error only if the database is unavailable."""
         async with self._pool.connection() as connection:
             return await read_health(connection)
 
@@ -169,7 +169,10 @@ class AuditStore:
     async def _heads(
         self, connection: AsyncConnection[DictRow], key: SigningKey, teams: Iterable[str]
     ) -> dict[str, Head]:
-        """Return the heads that may be continued: not one that the key has not signed, which would sign it."""
+        """Return the heads that may be continued.
+
+        A head that this key has not signed is left out, since signing its successor would vouch for it.
+        """
         heads = {}
         for row in await (await connection.execute(_HEADS, {"teams": sorted(teams)})).fetchall():
             team = row["team_id"]
@@ -188,7 +191,7 @@ class AuditStore:
         return list(self._held)
 
     def _log(self, head: Head) -> None:
-        """Log a head once in a while: a copy of it elsewhere shows if someone replaces the whole log."""
+        """Log a head now and then: a copy elsewhere reveals a replacement of the whole log."""
         now = self._clock()
         if now - self._logged.get(head.team_id, -HEAD_LOG_SECONDS) >= HEAD_LOG_SECONDS:
             self._logged[head.team_id] = now
@@ -198,7 +201,7 @@ class AuditStore:
 async def _people(
     connection: AsyncConnection[DictRow], people: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """Return the pseudonyms of people, by workspace and id; keys are made for new ones."""
+    """Return people's pseudonyms by workspace and id; keys are created for new people."""
     wanted = sorted(people)
     values = {"teams": [team for team, _ in wanted], "users": [user for _, user in wanted]}
     rows = await (await connection.execute(_PEOPLE, values)).fetchall()

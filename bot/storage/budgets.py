@@ -1,4 +1,4 @@
-"""The budgets that admins have set, the pause of all spending, and what was spent, from the ledger."""
+"""The budgets set by admins, the pause of all spending, and the amounts spent, from the ledger."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ _SET_BY_ADMINS = "SELECT 1 FROM budgets WHERE team_id <> '' AND scope = 'user' A
 
 
 async def with_first_budget(settings: Settings, connection: AsyncConnection[DictRow]) -> Settings:
-    """Return the settings with what each person may spend a day in a database that began so, if they name nothing."""
+    """Return the settings, with the database's first budget per person and day if they set none."""
     row = await (await connection.execute(_BEGUN_WITH)).fetchone() if settings.user_budget_unset else None
     return settings.model_copy(update={"budget_user_day_usd": Decimal(row["amount"]).scaleb(-6)} if row else {})
 
 
 async def first_budget_in_force(settings: Settings, connection: AsyncConnection[DictRow]) -> int | None:
-    """Return what each person may spend a day since the database began so; None if an admin has set another budget."""
+    """Return the database's first budget per person and day; None if an admin has set another one."""
     begun = (await with_first_budget(settings, connection)).budgets
     if begun == settings.budgets or await (await connection.execute(_SET_BY_ADMINS)).fetchone():
         return None
@@ -82,7 +82,7 @@ async def first_budget_in_force(settings: Settings, connection: AsyncConnection[
 
 
 class BudgetStore:
-    """The tables' operations. `budgets` apply unless admins have set others."""
+    """`budgets` apply unless admins have set others."""
 
     def __init__(self, pool: Pool, *, budgets: Budgets = NO_BUDGETS) -> None:
         self._pool = pool
@@ -91,13 +91,13 @@ class BudgetStore:
     async def change(
         self, *, team_id: str, user_id: str, scope: Scope, subject: str, amount: int | None, reset: bool = False
     ) -> tuple[BudgetLine | None, BudgetLine | None]:
-        """Set a budget, or with `reset` take it back, and return it before and after; None without one.
+        """Set a budget, or remove it with `reset`; return it before and after, None where there is none.
 
-        Every change of a budget goes through here. `amount` None is no limit. The person must be an admin.
+        Every change of a budget is made here. An `amount` of None means no limit. The person must be an admin.
         """
         values: dict[str, Any] = {"team_id": team_id, "user_id": user_id, "scope": scope, "subject": subject}
         async with self._pool.transaction() as connection:
-            # One booked without a budget would be missing from its sum.
+            # A call that was booked without a budget would be missing from the budget's sum.
             await lock_bookings(connection)
             row = await (await connection.execute(_BEFORE, values)).fetchone()
             await connection.execute(_RESET if reset else _SET, values | {"amount": amount})
@@ -117,11 +117,11 @@ class BudgetStore:
         return before, None if reset else BudgetLine(scope=scope, subject=subject, amount=amount)
 
     async def pause(self, *, team_id: str, user_id: str) -> bool:
-        """Pause all spending of a workspace; False if it was paused before. The person must be an admin."""
+        """Pause all spending of a workspace; return False if it was already paused. The person must be an admin."""
         return await self._switch(_PAUSE, team_id=team_id, user_id=user_id, paused=True)
 
     async def resume(self, *, team_id: str, user_id: str) -> bool:
-        """Allow a workspace to spend again; False if it was not paused. The person must be an admin."""
+        """Allow a workspace to spend again; return False if it was not paused. The person must be an admin."""
         return await self._switch(_RESUME, team_id=team_id, user_id=user_id, paused=False)
 
     async def _switch(self, query: LiteralString, *, team_id: str, user_id: str, paused: bool) -> bool:
@@ -134,7 +134,7 @@ class BudgetStore:
         return True
 
     async def spending(self, team_id: str) -> Spending:
-        """Return what a workspace has spent, and its budgets."""
+        """Return a workspace's spending and budgets."""
         values = {"team_id": team_id, "most": LISTED}
         async with self._pool.transaction() as connection:
             sums = await (await connection.execute(_SPENT, values)).fetchone() or {}
@@ -150,13 +150,13 @@ class BudgetStore:
         )
 
     async def lines(self, team_id: str) -> tuple[tuple[BudgetLine, ...], str | None]:
-        """Return the budgets that admins have set, and who has paused all spending, as `Spending` has them."""
+        """Return the budgets that admins have set, and the admin who has paused all spending, as in `Spending`."""
         async with self._pool.connection() as connection:
             lines = await (await connection.execute(_LINES, {"team_id": team_id})).fetchall()
             paused = await (await connection.execute(_PAUSED, {"team_id": team_id})).fetchone()
         return tuple(BudgetLine(**line) for line in lines), None if paused is None else paused["user_id"]
 
     async def setters(self, team_id: str) -> list[str]:
-        """Return the admins who set a workspace's budgets."""
+        """Return the admins who have set a workspace's budgets."""
         rows = await self._pool.fetch_all(_SETTERS, {"team_id": team_id})
         return [row["user_id"] for row in rows]

@@ -1,4 +1,4 @@
-"""The table of last choices: what each person chose last in the modal for questions."""
+"""The table of last choices: each person's latest choices in the modal for questions."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _LAST = "SELECT command, options FROM last_choices WHERE team_id = %(team_id)s A
 
 
 class ChoiceStore:
-    """The table's operations. Every method raises database errors."""
+    """Every method raises database errors."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def keep(self, team_id: str, user_id: str, choice: Choice) -> None:
-        """Keep what a person chose, in place of what they chose before."""
+        """Save a person's choice in place of the previous one."""
         options = Jsonb({name: storable(value) for name, value in choice.options.items()})
         values = {"team_id": team_id, "user_id": user_id, "command": choice.command, "options": options}
         await self._pool.execute(_KEEP, values)
 
     async def last(self, team_id: str, user_id: str) -> Choice | None:
-        """Return what a person chose last; None if nothing is kept."""
+        """Return a person's latest choice; None if none is saved."""
         row = await self._pool.fetch_one(_LAST, {"team_id": team_id, "user_id": user_id})
         return None if row is None else Choice(command=row["command"], options=row["options"])

@@ -36,13 +36,13 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 DRIVER_UNAVAILABLE = (OperationalError, ReadOnlySqlTransaction, IdleInTransactionSessionTimeout, TransactionTimeout)
-"""How the driver reports an absent, restarting, overloaded or read-only database, and an abandoned transaction.
+"""The driver's errors for an absent, restarting, overloaded or read-only database, and an abandoned transaction.
 
 A pool's timeout is an `OperationalError` too. The other errors are not, although they are as temporary.
 """
 
 DATABASE_UNAVAILABLE = (*DRIVER_UNAVAILABLE, OSError)
-"""The same, also as the network reports it."""
+"""The same, and the network's errors."""
 
 
 MAX_PAUSE_SECONDS = 1.0
@@ -52,8 +52,8 @@ MAX_PAUSE_SECONDS = 1.0
 class DatabaseRetry:
     """Repeats an operation while the database is unavailable, for at most `seconds`.
 
-    The first pause takes `first_pause` seconds; each next one is twice as long, up to one second. When the time is
-    over, the last error is raised.
+    The first pause takes `first_pause` seconds, each next one twice as long, up to one second. After that time, the
+    last error is raised.
     """
 
     seconds: float
@@ -62,7 +62,7 @@ class DatabaseRetry:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def __call__(self, operation: Callable[[], Awaitable[T]]) -> T:
-        """Return what the operation returns, as soon as it does."""
+        """Return the operation's result as soon as it succeeds."""
         end, pause, known = self.clock() + self.seconds, self.first_pause, False
         while True:
             try:
@@ -79,14 +79,17 @@ class DatabaseRetry:
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 LOCK = 7_421_906_533
-"""The advisory lock's number: any, but ours, so that two starting processes do not migrate at once."""
+"""The number of the advisory lock that keeps two starting processes from migrating at the same time."""
 
 BREAKING_HEADER = "-- Older versions cannot run with this."
 """The first line of a migration that does more than add; older versions then refuse to run."""
 
 LOCK_MILLISECONDS = 400
-"""How long to wait for a lock before starting again: less than the second after which Postgres looks for a deadlock and
-would abort a question's transaction, and less than an acknowledgement can wait."""
+"""How long to wait for a lock before starting again.
+
+This is less than the second after which Postgres looks for a deadlock and would abort a question's transaction, and
+less than an acknowledgement can wait.
+"""
 
 LOCK_WAIT_SECONDS = 60.0
 
@@ -113,14 +116,14 @@ class MigrationRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Migration:
-    """One SQL file and the name under which it is remembered as applied."""
+    """An SQL file, with the name under which it is recorded as applied."""
 
     name: str
     sql: str
 
     @property
     def additive(self) -> bool:
-        """Whether an older version can run with it: the job engine says so in the file's name, we in the first line.
+        """Whether an older version can run with it: in the job engine's file names, and in our first lines.
 
         https://procrastinate.readthedocs.io/en/stable/howto/production/migrations.html
         """
@@ -151,12 +154,12 @@ def all_migrations() -> tuple[Migration, ...]:
 
 
 async def applied_migrations(connection: AsyncConnection) -> frozenset[str]:
-    """Return the names of the migrations that were applied; none for a new database."""
+    """Return the names of the applied migrations; none for a new database."""
     return frozenset(await _read_applied(connection))
 
 
 async def newer(connection: AsyncConnection, *, migrations: Sequence[Migration] | None = None) -> tuple[bool, bool]:
-    """Return whether a newer version migrated the database, and whether this version can run with it anyway."""
+    """Return whether a newer version migrated the database, and whether this version can still run with it."""
     names = {migration.name for migration in (all_migrations() if migrations is None else migrations)}
     unknown = [adds for name, adds in (await _read_applied(connection)).items() if name not in names]
     return bool(unknown), all(unknown)
@@ -169,7 +172,7 @@ async def database_is_newer(conninfo: str) -> bool:
 
 
 async def _read_applied(connection: AsyncConnection) -> dict[str, bool]:
-    """Return the applied migrations, and whether each only adds; true for those applied before that was recorded."""
+    """Return the applied migrations, each with whether it only adds; True where this was not recorded yet."""
     table = await connection.execute("SELECT to_regclass('schema_migrations')")
     if await table.fetchone() == (None,):
         return {}
@@ -186,11 +189,11 @@ async def migrate(
     wait_seconds: float = LOCK_WAIT_SECONDS,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> int:
-    """Apply what is missing in one transaction and return how many files that were.
+    """Apply the missing migrations in one transaction, and return their number.
 
-    It gives way to incoming questions, and tries again for `wait_seconds`. A newer database whose
-    migrations only add is left as it is, with a warning in the log. Raises `DatabaseNewer`, `MigrationRefused`, and
-    `LockNotAvailable` when a table was in use all the time.
+    It gives way to incoming questions, and tries again for `wait_seconds`. A newer database whose migrations only add
+    is left as it is, with a warning in the log. Raises `DatabaseNewer`, `MigrationRefused`, and `LockNotAvailable` if a
+    table was in use all the time.
     """
     wanted = all_migrations() if migrations is None else tuple(migrations)
     end = monotonic() + wait_seconds
@@ -221,21 +224,21 @@ INDEXES = {
     " ON audit (team_id, number) WHERE what NOT LIKE 'question.%'",
     "ledger_of_person": "CREATE INDEX CONCURRENTLY IF NOT EXISTS ledger_of_person ON ledger (user_id)",
 }
-"""The indexes that take long to build on a large table; a migration would keep everyone waiting meanwhile."""
+"""The indexes that take long to build on a large table; as migrations they would block everyone."""
 
 INDEX_LOCK = LOCK + 1
-"""Held by the one process that builds them."""
+"""The lock of the one process that builds them."""
 
 
 async def create_indexes(conninfo: str) -> None:
-    """Build the `INDEXES` that are missing while the app goes on; replace what an interrupted build has left.
+    """Build the missing `INDEXES` while the app runs; replace the remains of an interrupted build.
 
-    A build that fails is logged: without an index the app is slower, and no less right.
+    A failed build is logged: without an index the app is slower, but still correct.
     https://www.postgresql.org/docs/current/sql-createindex.html#SQL-CREATEINDEX-CONCURRENTLY
     """
     async with await AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None) as connection:
         missing = [name for name in INDEXES if not await _is_valid(connection, name)]
-        # A lock of the session cannot be kept through a pooler; there two builds only wait for each other.
+        # A session's lock does not survive a pooler; there, two builds only wait for each other.
         if not missing or not (await is_pooled(connection) or await _locks(connection)):
             return
         for name in missing:
@@ -247,7 +250,7 @@ async def create_indexes(conninfo: str) -> None:
 
 
 async def _is_valid(connection: AsyncConnection, name: str) -> bool:
-    """Return whether an index is complete; True without its table, which another version's migrations would make."""
+    """Return whether an index is complete; True if its table is missing, which other migrations would create."""
     found = await connection.execute(
         "SELECT to_regclass('questions') IS NULL"
         " OR EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid)",
@@ -288,7 +291,7 @@ async def _apply(connection: AsyncConnection, wanted: Sequence[Migration]) -> in
         "CREATE TABLE IF NOT EXISTS schema_migrations"
         " (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
     )
-    # An older version, which does not know the names of newer migrations, reads here whether it can go on.
+    # An older version does not know the names of newer migrations, and reads here whether it can run.
     await connection.execute(
         "ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS adds boolean NOT NULL DEFAULT true"
     )
@@ -307,7 +310,7 @@ async def _apply(connection: AsyncConnection, wanted: Sequence[Migration]) -> in
 
 
 async def _lock_tables(connection: AsyncConnection) -> None:
-    """Lock the tables that migrations may change, in the order in which the app locks them."""
+    """Lock the tables that migrations may change, in the app's own order."""
     for name in LOCK_ORDER:
         table = await connection.execute("SELECT to_regclass(%s)::text", (name,))
         if await table.fetchone() != (None,):
@@ -340,7 +343,7 @@ async def _run(connection: AsyncConnection, sql: str) -> None:
 
 
 async def is_pooled(connection: AsyncConnection[Any]) -> bool:
-    """Return whether the server process named at the start of the connection differs from the one that answers.
+    """Return whether the process id announced by the connection differs from that of the answering server process.
 
     A pooler invents a process id for its own connections, in every mode.
     """

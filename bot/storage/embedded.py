@@ -1,7 +1,7 @@
-"""The embedded Postgres of `make run` and `make test`: a server from a wheel, under the data folder, unix socket only.
+"""The embedded Postgres of `make run` and `make test`: a server from a wheel, in the data folder, unix socket only.
 
-Any number of processes share one server: the first starts it, each watches it and restarts it if it dies, the last one
-stops it.
+Several processes share one server: the first starts it, each watches it and restarts it if it dies, the last one stops
+it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def embedded_server(
     stopping: Callable[[], bool] = _never,
     on_abrupt_exit: Callable[[Callable[[], None]], None] = lambda abandon: None,
 ) -> Iterator[str]:
-    """Start (or join) the server under `data_dir` and yield its connection address; stop it with its last user.
+    """Start or join the server in `data_dir` and yield its connection address; stop it with its last user.
 
     `stopping` returns whether the process has to end: then the address is yielded anyway, but no server may answer.
     `on_abrupt_exit` registers the cleanup of a process that ends without leaving this block. Raises `NoEmbeddedServer`.
@@ -97,7 +97,7 @@ def _unusable_message(data_dir: Path, error: OSError) -> str:
 
 @dataclass(kw_only=True)
 class _SharedServer:
-    """One process's use of a folder's server. `users` is the file with the ids of all processes that use it."""
+    """One process's use of a folder's server. `users` is the file with the ids of all processes that use the server."""
 
     data_dir: Path
     postmaster: Postmaster
@@ -112,7 +112,7 @@ class _SharedServer:
 
         try:
             data_dir = data_dir.resolve()
-        except (OSError, RuntimeError) as error:  # links in a circle
+        except (OSError, RuntimeError) as error:  # Symbolic links that form a circle.
             raise NoEmbeddedServer(_unusable_message(data_dir, OSError(str(error)))) from None
         left = Event()
         pgdata = data_dir / FOLDER
@@ -120,7 +120,7 @@ class _SharedServer:
         return cls(data_dir=data_dir, postmaster=postmaster, users=pgdata / ".handle_pids.json", left=left)
 
     def join(self) -> None:
-        """Start the server, unless it runs, and add this process to its users."""
+        """Start the server if necessary, and add this process to its users."""
         self.data_dir.mkdir(parents=True, exist_ok=True)
         with self._lock(self.postmaster.stopping):
             if self.postmaster.stopping():
@@ -149,7 +149,7 @@ class _SharedServer:
                 self.users.unlink(missing_ok=True)
 
     def abandon(self) -> None:
-        """Stop the server without waiting, unless others use it: this process ends at once."""
+        """Stop the server without waiting, unless others use it: this process ends immediately."""
         if self.joined and not self._other_users():
             self.postmaster.abandon()
 
@@ -167,9 +167,9 @@ class _SharedServer:
 
     @contextmanager
     def _lock(self, stopping: Callable[[], bool]) -> Iterator[None]:
-        """Lock the folder, so that no two processes start or stop its server at once.
+        """Lock the folder, so that no two processes start or stop its server at the same time.
 
-        The system releases it when the process ends, however it ends. A stopping process does not wait for it.
+        The system releases the lock when the process ends in any way. A stopping process does not wait for the lock.
         """
         with (self.data_dir / "postgres.lock").open("a") as file:
             while not stopping():

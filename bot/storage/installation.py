@@ -1,4 +1,4 @@
-"""The tables about the installation: whether it is open, and what is stopped or deleted when it ends."""
+"""The tables about installations: whether one is open, and the work and data that end with it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _TEAMS = SQL("({}) EXCEPT SELECT team_id FROM workspaces WHERE id <> %(id)s").fo
         if table.of_workspace is not None and "team_id" in table.columns
     )
 )
-"""In every table: an erasure that was interrupted may have left only one of them."""
+"""Searched in every table, since an interrupted erasure may have left rows in only one of them."""
 
 _IS_CLOSED = "SELECT FROM workspaces WHERE id = %(id)s AND state = ANY(%(states)s) FOR SHARE"
 _RESUME_OWN = """
@@ -163,7 +163,7 @@ _CANCEL_FILE_REQUEST = "DELETE FROM file_requests WHERE question_id = %(question
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceRow:
-    """One installation. `state` is `OPEN`, `REVOKED` or `UNINSTALLED`; `opened_at` is when it was opened again."""
+    """One installation. `state` is `OPEN`, `REVOKED` or `UNINSTALLED`; `opened_at` is the time of its last opening."""
 
     identity: Identity
     app_id: str | None
@@ -190,7 +190,7 @@ class WorkspaceRow:
 
 
 class WorkspaceStore:
-    """The tables' operations, each a short transaction that may be repeated.
+    """Short transactions on the tables; each may be repeated.
 
     With `many` workspaces, each has only the rows that are known to be its own.
     """
@@ -202,7 +202,8 @@ class WorkspaceStore:
     async def save(self, identity: Identity, *, token_hash: str) -> WorkspaceRow:
         """Save the result of auth.test for a token. A closed workspace opens again with another token.
 
-        Its digests that were paused for that go on, and what was missed is made up for as after any pause of the app.
+        Digests that were paused because it was closed continue; missed runs are made up for as after any pause of the
+        app.
         """
         async with self._pool.transaction() as connection:
             values = _values(identity) | {"token_hash": token_hash}
@@ -216,7 +217,7 @@ class WorkspaceStore:
                 raise LookupError("the row that was just written is not there")
             await _record_state(connection, "workspace.install", before, row)
             if before is not None and before["state"] != row["state"] == OPEN:
-                # Slack says again which of its workspaces have the app.
+                # Slack repeats which of the organization's workspaces have the app.
                 await connection.execute(_FORGET_REVOKED, values)
         return WorkspaceRow.of(row)
 
@@ -225,11 +226,11 @@ class WorkspaceStore:
         return await self._workspace(_BY_ID, {"id": id})
 
     async def get_by_token(self, token_hash: str) -> WorkspaceRow | None:
-        """Read the installation in which a token was last seen to work."""
+        """Return the installation in which a token last worked."""
         return await self._workspace(_BY_HASH, {"token_hash": token_hash})
 
     async def bind(self, id: str, app_id: str) -> WorkspaceRow | None:
-        """Save the app's id, unless one is known already."""
+        """Save the app's id, unless it is already known."""
         return await self._workspace(_BIND, {"id": id, "app_id": app_id})
 
     async def close(
@@ -245,11 +246,11 @@ class WorkspaceStore:
         return WorkspaceRow.of(row) if row else None
 
     async def change_access(self, change: AccessChange) -> list[str]:
-        """Let workspaces have the app of their organization, or take them off it; return those for which that is new.
+        """Add workspaces to their organization's app or remove them; return those for which this is a change.
 
-        None of them if the organization does not have the app, or Slack has said something later; an organization
-        cannot take off a workspace that is of another one by now. One that is taken off it is as one that has
-        uninstalled it, unless it has an installation of its own.
+        Nothing changes if the organization does not have the app, or if Slack has since said something else. An
+        organization cannot remove a workspace that now belongs to another one. A removed workspace counts as one that
+        has uninstalled the app, unless it has an installation of its own.
         """
         values: dict[str, Any] = {"id": change.enterprise_id, "revoked": not change.granted, "at": change.at}
         async with self._pool.transaction() as connection:
@@ -267,9 +268,9 @@ class WorkspaceStore:
         return list(values["teams"])
 
     async def stop_work(self, identity: Identity) -> list[str]:
-        """Pause the digests and close the open questions of an installation; return the runs that are running.
+        """Pause the digests and close the open questions of an installation; return the ids of their running runs.
 
-        Nothing is done for one that is open again.
+        An installation that is open again is left alone.
         """
         values = {"teams": await self._teams(identity)}
         async with self._pool.transaction() as connection:
@@ -280,9 +281,9 @@ class WorkspaceStore:
         return [str(row["run_id"]) for row in rows]
 
     async def delete_texts(self, identity: Identity) -> int:
-        """Delete everything of an installation by the list of tables; return how many questions that were.
+        """Delete everything of an installation according to the list of tables; return the number of questions.
 
-        That ends if it is installed again: an installation waits for the batch that is being deleted.
+        The deletion stops if the app is installed again: an installation waits for the current batch only.
         """
         goes_on = partial(_is_closed, id=identity.id, states=[UNINSTALLED])
         return await erase_workspaces(self._pool, await self._teams(identity), goes_on=goes_on)
@@ -290,8 +291,8 @@ class WorkspaceStore:
     async def _teams(self, identity: Identity) -> list[str]:
         """Return the workspaces that end with an installation.
 
-        For an organization these are all that asked without one of their own. A workspace whose organization has the
-        app goes on.
+        For an organization, these are all that asked without an installation of their own. A workspace whose
+        organization has the app continues.
         """
         if self._many:
             async with self._pool.connection() as connection:
@@ -303,24 +304,24 @@ class WorkspaceStore:
         return [str(row["team_id"]) for row in rows]
 
     async def _own_teams(self, connection: AsyncConnection[DictRow], identity: Identity) -> list[str]:
-        """Return the workspaces that are known to be an installation's, of many."""
+        """Return the workspaces that are known to belong to an installation, if there may be many."""
         if not identity.is_enterprise_install:
             return [identity.team_id]
         rows = await (await connection.execute(_OWN_TEAMS, {"id": identity.id})).fetchall()
         return [str(row["team_id"]) for row in rows]
 
     async def closed(self, *, seconds: float | None) -> list[WorkspaceRow]:
-        """Return the installations that were closed within these seconds, or ever, and are still closed."""
+        """Return the installations closed within these seconds (None for any time) and still closed."""
         rows = await self._pool.fetch_all(_ALL_CLOSED, {"seconds": seconds})
         return [WorkspaceRow.of(row) for row in rows]
 
     async def save_user_team(self, user_id: str, user_team: str, *, team_id: str = "") -> None:
-        """Save which workspace an event named as a person's; of many workspaces, in the one with `team_id`."""
+        """Save the workspace that an event named as a person's; with many workspaces, within the one with `team_id`."""
         user_id = self._person(team_id, user_id)
         await self._pool.execute(_SAVE_USER_TEAM, {"user_id": user_id, "user_team": user_team})
 
     async def user_team(self, user_id: str, *, seconds: float, team_id: str = "") -> str:
-        """Return the workspace that an event of the last `seconds` named as a person's; empty if none did."""
+        """Return the workspace that an event of the last `seconds` named as a person's; empty if no event did."""
         user_id = self._person(team_id, user_id)
         row = await self._pool.fetch_one(_USER_TEAM, {"user_id": user_id, "seconds": seconds})
         return str(row["user_team"]) if row else ""
@@ -329,7 +330,7 @@ class WorkspaceStore:
         return f"{team_id}:{user_id}" if self._many else user_id
 
     async def record_thread_read(self) -> bool:
-        """Record that a thread is read now; return False if one was read in the last minute, by any process."""
+        """Record that a thread is being read; return False if any process read one in the last minute."""
         workspace = workspace_key()
         method = f"conversations.replies {workspace}" if workspace else "conversations.replies"
         return await self._pool.fetch_one(_RECORD_THREAD_READ, {"method": method}) is not None
@@ -340,12 +341,12 @@ class WorkspaceStore:
         return bool(row and row["begins"])
 
     async def request_file(self, question_id: UUID, user_id: str, *, seconds: float) -> bool:
-        """Record that a person wants a report as a file; return False if they did so within the last `seconds`."""
+        """Record that a person wants a report as a file; return False if they did within the last `seconds`."""
         values = {"question_id": question_id, "user_id": user_id, "seconds": seconds}
         return await self._pool.fetch_one(_REQUEST_FILE, values) is not None
 
     async def cancel_file_request(self, question_id: UUID, user_id: str) -> None:
-        """Let a person ask for the file again at once, since it was not sent."""
+        """Allow a person to ask for the file again at once, since it was not sent."""
         await self._pool.execute(_CANCEL_FILE_REQUEST, {"question_id": question_id, "user_id": user_id})
 
     async def _workspace(self, query: LiteralString, values: Mapping[str, Any]) -> WorkspaceRow | None:
@@ -354,26 +355,26 @@ class WorkspaceStore:
 
 
 async def other_installation(connection: AsyncConnection[DictRow], id: str) -> str | None:
-    """Return the id of an installation other than this one; None if there is none."""
+    """Return the id of another installation; None if there is none."""
     row = await (await connection.execute(_OTHER, {"id": id})).fetchone()
     return str(row["id"]) if row else None
 
 
 async def closed_state(connection: AsyncConnection[DictRow], token_hash: str) -> str | None:
-    """Return how the installation with a token ended; None if it is open."""
+    """Return the final state of the installation with a token; None if it is open."""
     row = await (await connection.execute(_CLOSED, {"token_hash": token_hash})).fetchone()
     return str(row["state"]) if row else None
 
 
 async def _is_closed(connection: AsyncConnection[DictRow], *, id: str, states: Sequence[str]) -> bool:
-    """Return whether an installation is closed, and will be until the end of the transaction."""
+    """Return whether an installation is closed; it stays so until the end of the transaction."""
     return await (await connection.execute(_IS_CLOSED, {"id": id, "states": list(states)})).fetchone() is not None
 
 
 async def _record_state(
     connection: AsyncConnection[DictRow], what: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]
 ) -> None:
-    """Record in the audit log that the app was installed or closed, unless nothing has changed."""
+    """Record in the audit log that the app was installed or closed, if its state has changed."""
     was = before["state"] if before is not None else None
     if was != after["state"]:
         change = Change(team_id=after["team_id"], user_id=APP, what=what, before=was, after=after["state"])

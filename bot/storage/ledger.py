@@ -1,7 +1,7 @@
 """The ledger: every call of a paid service, reserved before it is made and settled after it, exactly once.
 
-Calls that begin while others are being booked are booked together, in one transaction; what calls have cost is
-booked with the next ones, or after a tenth of a second.
+Calls that begin while others are being booked are booked together, in one transaction. The cost of a finished call is
+booked with the next calls, or after a tenth of a second.
 """
 
 from __future__ import annotations
@@ -40,17 +40,19 @@ from bot.storage.questions import Pool
 log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 0.1
-"""How long the end of a call waits for a call that begins, to be booked with it."""
+"""How long the end of a call waits for a beginning call to be booked with."""
 
 TOGETHER_SECONDS = 0.025
-"""The shortest time from one booking of calls that begin to the next: under load, those of several questions share
-one transaction, and a question that is alone waits for nothing."""
+"""The shortest time between two bookings of beginning calls.
+
+Under load, the calls of several questions share one transaction; a single question does not wait.
+"""
 
 AGAIN_SECONDS = 0.5
-"""The pause before the ends of calls are booked again that could not be."""
+"""The pause before failed bookings of ended calls are repeated."""
 
 FINAL_SECONDS = 3.0
-"""How long a stopping process waits for an unavailable database; its host kills it soon."""
+"""How long a stopping process waits for an unavailable database; its host soon kills it."""
 
 MOST_AT_ONCE = 100
 
@@ -65,9 +67,9 @@ _BOOK = """
                 WHERE q.id = (one ->> 'question_id')::uuid AND q.attempt <> (one ->> 'claim')::integer)),
         %(leaving)s, %(user)s, %(channel)s, %(workspace)s)
 """
-"""What is wanted under a claim that is lost is left out: a suspended worker wakes up late, and would pay again.
+"""Calls under a lost claim are left out: a suspended worker may wake up late, and would pay again.
 
-A week that is over in `resets` is counted there to the end of its Monday.
+In `resets`, a week that has ended is counted to the end of the following Monday.
 """
 
 _FITTING = """
@@ -81,7 +83,7 @@ _FITTING = """
         LEFT JOIN budget_use u ON u.team_id = %(team_id)s
             AND (u.scope, u.subject, u.period) = (k.scope, k.subject, k.period))
 """
-"""The efforts of which a call would be granted, as `ledger_book_v1` reckons."""
+"""The efforts for which a call would be granted, by the rules of `ledger_book_v1`."""
 
 _LAST_OF_RUN = """
     SELECT id, state = 'settled' AS paid FROM ledger
@@ -89,7 +91,7 @@ _LAST_OF_RUN = """
         AND provider = %(provider)s AND effort = %(effort)s AND state <> 'released'
     ORDER BY paid, at DESC LIMIT 1
 """
-"""The call of a run that is resumed, the last settled one where none is open."""
+"""The call of a resumed run: the open one, otherwise the last settled one."""
 
 ABANDONED_CALLS = """
     SELECT l.id FROM ledger l
@@ -102,12 +104,12 @@ ABANDONED_CALLS = """
                     AND q.claimed_at <= l.held_at))
     LIMIT 1000
 """
-"""The calls whose process is gone: their question is closed, or was claimed again since."""
+"""The calls of dead processes: their question is closed, or was claimed again since."""
 
 ABANDONED_SECONDS = 30.0
 
 _CURRENT = "u.period IN (budget_period_v1(u.scope, now()), budget_period_v1(u.scope, now() - interval '1 day'))"
-"""The periods that notices are for. Those of yesterday, too: what was begun then may be settled after midnight."""
+"""The periods that notices are for, including yesterday: a call from before midnight may be settled after it."""
 
 _NOTICE = f"""
     UPDATE budget_use u SET noticed = crossed.percent FROM (
@@ -129,13 +131,13 @@ _NOTICE = f"""
     WHERE u.team_id = crossed.team_id AND u.scope = crossed.scope AND u.subject = crossed.subject
         AND u.period = crossed.period AND u.noticed < crossed.percent
 """
-"""Joined with the budgets, instead of a call of `budget_of_v1` a row: every process asks this every few seconds."""
+"""Joined with the budgets, not a call of `budget_of_v1` per row, since every process runs it every few seconds."""
 
 TELLING_SECONDS = 300.0
-"""After this time a process that has not said that admins were told is taken for dead, and another one tells them."""
+"""After this time, a process that has not confirmed a notice is taken for dead, and another one sends it."""
 
 MOST_NOTICES = 20
-"""How many notices a process takes at once: it must have sent them in that time."""
+"""The most notices that a process takes at once: it must send them within that time."""
 
 _TELL = f"""
     UPDATE budget_use u SET telling_since = now()
@@ -158,7 +160,7 @@ _LOCK = "LOCK TABLE ledger IN SHARE ROW EXCLUSIVE MODE"
 
 
 async def lock_bookings(connection: AsyncConnection[Any]) -> None:
-    """Wait until no call is being booked, and let none be booked until the end of the transaction."""
+    """Wait until no call is being booked, and prevent bookings until the end of the transaction."""
     await connection.execute(_LOCK)
 
 
@@ -168,7 +170,7 @@ class LedgerAway(ConnectionError):
 
 @dataclass(frozen=True, kw_only=True)
 class _Waiting:
-    """What waits to be booked: a call, what leaves with it, or what leaves by itself, which has no verdict."""
+    """An item to book: a call with the request that it sends, or a request without a call, which has no verdict."""
 
     wanted: Reservation | None
     leaving: RequestText | None
@@ -178,7 +180,7 @@ class _Waiting:
 class Ledger:
     """Books the calls of one process. `budgets` apply unless admins have set others.
 
-    What was not booked at the end is cut off at its ceiling later, by any process.
+    A call that was not booked at its end is later ended at its ceiling, by any process.
     """
 
     def __init__(self, pool: Pool, *, budgets: Budgets = NO_BUDGETS) -> None:
@@ -207,9 +209,9 @@ class Ledger:
             self._later.cancel()
 
     async def reserve(self, wanted: Reservation, leaving: RequestText | None = None) -> Verdict:
-        """Return whether a call may be made; then what is `leaving` was saved, and it must be ended.
+        """Return whether a call may be made; if so, the `leaving` request was saved, and the call must be ended.
 
-        A run that is resumed may have been paid for: a worker that had its answer could not save it. Raises LedgerAway.
+        A resumed run may have been paid for: a worker may have had its answer and failed to save it. Raises LedgerAway.
         """
         if wanted.resumes and (last := await self._last_of_run(wanted)) is not None and last["paid"]:
             return Granted(id=last["id"])
@@ -224,7 +226,7 @@ class Ledger:
             raise LedgerAway from None
 
     async def fitting(self, wanted: Reservation, efforts: Mapping[str, int]) -> frozenset[str]:
-        """Return which efforts, given with their ceilings, still fit where a call did not. Raises LedgerAway."""
+        """Return those of the efforts, given with their ceilings, that would still fit. Raises LedgerAway."""
         values = vars(wanted) | self._budgets | {"efforts": list(efforts), "ceilings": list(efforts.values())}
         try:
             rows = await self._pool.fetch_all(_FITTING, values)
@@ -233,7 +235,7 @@ class Ledger:
         return frozenset(row["effort"] for row in rows)
 
     async def keep(self, leaving: RequestText) -> None:
-        """Save what is about to leave without a call of its own. Raises LedgerAway."""
+        """Save a request that is about to be sent without a call of its own. Raises LedgerAway."""
         await self._booked(None, leaving)
 
     async def _booked(self, wanted: Reservation | None, leaving: RequestText | None) -> Verdict | None:
@@ -247,12 +249,12 @@ class Ledger:
         return await decided
 
     def end(self, ended: Ended) -> None:
-        """Record how a call ended. Returns at once."""
+        """Record the end of a call. Returns at once."""
         self._ended[ended.id] = ended
         self._end_later(SETTLE_SECONDS)
 
     async def flush(self) -> None:
-        """Book what is waiting to be booked."""
+        """Book everything that waits."""
         if self._booking is not None:
             await asyncio.wait({self._booking})
         self._book_soon()
@@ -260,16 +262,17 @@ class Ledger:
             await asyncio.wait({self._booking})
 
     async def cut_abandoned(self) -> int:
-        """End the calls whose processes are gone, at their ceilings; return how many there were."""
+        """End the calls of dead processes at their ceilings; return their number."""
         rows = await self._pool.fetch_all(ABANDONED_CALLS, {"seconds": ABANDONED_SECONDS})
         if rows:
             await self._book([Ended(id=row["id"], state="cut") for row in rows], [])
         return len(rows)
 
     async def notices(self) -> list[BudgetNotice]:
-        """Return notices that no process has sent yet, or is about to: `told` is to be called for each of them.
+        """Return the notices that no process has sent or is sending; call `told` for each of them.
 
-        One without is returned again after `TELLING_SECONDS`, to any process. A budget of nothing has none.
+        Without that call, a notice is returned again after `TELLING_SECONDS`, to any process. A budget of zero has no
+        notices.
         """
         values = self._budgets | {"seconds": TELLING_SECONDS, "most": MOST_NOTICES}
         async with self._pool.transaction() as connection:
@@ -281,7 +284,7 @@ class Ledger:
         return [BudgetNotice(**row) for row in rows if row["allowed"]]
 
     async def told(self, notice: BudgetNotice, *, reached: bool = True) -> None:
-        """Record that a notice was sent; or, unless it `reached` an admin, that it is to be sent again."""
+        """Record that a notice was sent; or, unless it `reached` an admin, that it must be sent again."""
         place = {name: getattr(notice, name) for name in ("team_id", "scope", "subject", "period")}
         await self._pool.execute(_TOLD, place | {"told": notice.percent if reached else 0})
 
@@ -298,7 +301,7 @@ class Ledger:
             self._booking = asyncio.create_task(self._book_all())
 
     async def _book_all(self) -> None:
-        """Book until nothing begins any more; what ended meanwhile waits for what begins next."""
+        """Book until no call begins any more; calls that ended in the meantime wait for the next call that begins."""
         pause = SETTLE_SECONDS
         try:
             while await self._book_next():
@@ -311,7 +314,7 @@ class Ledger:
                 self._end_later(pause)
 
     async def _book_next(self) -> bool:
-        """Book what waits; return whether more does. Raises database errors, after those who wait were told."""
+        """Book one batch; return whether more waits. Raises database errors, after informing the waiting callers."""
         waiting = [one for one in self._waiting[:MOST_AT_ONCE] if not one.decided.done()]
         if waiting:
             self._began = asyncio.get_running_loop().time()
@@ -324,7 +327,7 @@ class Ledger:
             self._ended = ended | self._ended
             for one in waiting:
                 if one.wanted is not None and not one.wanted.resumes:
-                    # It may have been booked: then only the reply was lost, and no call is made.
+                    # The call may have been booked and only the reply lost; in this case, no call is made.
                     self.end(Ended(id=one.wanted.id, state="released"))
                 if not one.decided.done():
                     one.decided.set_exception(LedgerAway())
@@ -334,7 +337,7 @@ class Ledger:
             if not one.decided.done():
                 one.decided.set_result(verdict)
             elif one.wanted is not None and isinstance(verdict, Granted):
-                # Its caller was cancelled meanwhile, and makes no call.
+                # Its caller was cancelled in the meantime, and makes no call.
                 self.end(Ended(id=verdict.id, state="cut" if one.wanted.resumes else "released"))
         return bool(self._waiting)
 

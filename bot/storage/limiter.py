@@ -1,4 +1,4 @@
-"""The turns of calls, for all processes together: one row each, counted by the database's clock."""
+"""The turns of calls, for all processes together: one row per lane, counted by the database's clock."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from perplexity.errors import RateLimitError
 from perplexity.limiter import DEFAULT_LIMITS, WAIT_SECONDS, CallKind, Limits
 
 LOOK_SECONDS = 2.0
-"""How often a call that waits looks whether it may leave earlier: the service may have allowed more meanwhile."""
+"""How often a waiting call checks whether it may be sent earlier: the service may have allowed more in the meantime."""
 
 FULL = 0.95
-"""The share of a minute's calls with which it counts as full: turns are a little longer than the service's."""
+"""The share of a minute's calls at which a lane counts as full, since turns are a little longer than the service's."""
 
 AWAY_SECONDS = 5.0
-"""How long a turn waits for the database."""
+"""The longest time that a turn waits for an unavailable database."""
 
 
 @dataclass(kw_only=True)
 class HeldTurn:
-    """The turn that a question's job came with, until its first call uses it.
+    """The turn that a question's job brought, until its first call uses it.
 
-    None of one that asks no service, or that would have waited too long.
+    It is None for a question that asks no service, or that would have waited too long.
     """
 
     lane: str = queries.DEFAULT
     id: UUID | None = None
 
     def take(self) -> UUID | None:
-        """Return the turn, once."""
+        """Return the turn at the first call of this method, then None."""
         taken, self.id = self.id, None
         return taken
 
 
 _held: ContextVar[HeldTurn | None] = ContextVar("held_turn", default=None)
 _left: ContextVar[UUID | None] = ContextVar("left_turn", default=None)
-"""The turn with which the last call of this task left."""
+"""The turn that the latest call of this task used."""
 
 
 @asynccontextmanager
 async def holding(pool: Pool, turn: HeldTurn) -> AsyncIterator[None]:
-    """Let the first call use the turn; give it back if no call did."""
+    """Let the first call use the turn; give the turn back if no call did."""
     token = _held.set(turn)
     try:
         yield
@@ -66,17 +66,17 @@ async def holding(pool: Pool, turn: HeldTurn) -> AsyncIterator[None]:
 
 async def _give_back(pool: Pool, turn: UUID | None) -> None:
     if turn is not None:
-        with suppress(*DATABASE_UNAVAILABLE):  # it ages
+        with suppress(*DATABASE_UNAVAILABLE):  # The turn ages.
             await pool.execute(_GIVE_BACK, {"turn": turn})
 
 
 def lane_name(provider: str, kind: CallKind, key: str) -> str:
-    """Return the name of the lane of the calls of a kind with a key; it does not tell the key."""
+    """Return the name of the lane for calls of a kind with a key; the name does not reveal the key."""
     return f"{provider.lower()}.{kind}:{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
 
 async def read_uses(connection: AsyncConnection[DictRow], lanes: Sequence[str]) -> list[LaneUse]:
-    """Return how full those of the lanes are that have a limit for a minute."""
+    """Return the usage of those lanes that have a limit per minute."""
     rows = await (await connection.execute(_USES, {"lanes": list(lanes)})).fetchall()
     return [LaneUse(**row) for row in rows]
 
@@ -85,8 +85,9 @@ async def read_uses(connection: AsyncConnection[DictRow], lanes: Sequence[str]) 
 class PostgresLimiter:
     """The limiter of all processes on one database.
 
-    `keys` are the configured keys and `addresses` those of the services, by the display name of the service; services
-    without a key are not paced. `limits` are set; `stand_ins` are the services behind which another one writes answers.
+    `keys` are the configured keys, and `addresses` those of the services, by the service's display name; services
+    without a key are not paced. `limits` are the configured ones. `stand_ins` are the services after which another one
+    can write answers.
     """
 
     pool: Pool
@@ -101,7 +102,7 @@ class PostgresLimiter:
     _added: set[str] = field(default_factory=set)
 
     def lane(self, provider: str, kind: CallKind) -> str | None:
-        """Return the name of the lane of a call by the current task; None if it needs no turn."""
+        """Return the name of the lane for a call by the current task; None if it needs no turn."""
         own, key = scope.current().keys, self.keys.get(provider)
         if own is not None:
             key = own.keys.get(self.addresses.get(provider, "").rstrip("/"), key)
@@ -110,9 +111,9 @@ class PostgresLimiter:
         return lane_name(provider, kind, key)
 
     async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
-        """Return when a call may leave. Raises RateLimitError, and database errors.
+        """Return when a call may be sent. Raises RateLimitError, and database errors.
 
-        The first call of a question uses the turn that its job came with.
+        The first call of a question uses the turn that its job brought.
         """
         lane, held = self.lane(provider, kind), _held.get()
         if lane is None:
@@ -140,7 +141,7 @@ class PostgresLimiter:
     async def replied(
         self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
     ) -> None:
-        """Let the others leave, at the rate that the reply names; note if it counts more calls than were made here."""
+        """Let waiting calls go, at the rate in the reply; note if the service counts more calls than were made here."""
         learns = per_minute if _default(provider, kind).per_minute is not None else None
         limits = Limits.learned(learns) if learns else Limits()
         await self._note(provider, kind, _REPLIED, {"per_minute": limits.per_minute, "per_second": limits.per_second})
@@ -148,12 +149,12 @@ class PostgresLimiter:
             await self._note(provider, kind, _OTHERS, {"used": used})
 
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
-        """Stop the lane; a call that left before a stop prolongs it only by the time that its refusal names."""
+        """Stop the lane; if the call was sent before a stop, only the time named in its refusal prolongs that stop."""
         self.on_refused(provider)
         await self._note(provider, kind, _REFUSED, {"seconds": retry_after})
 
     async def add_lane(self, lane: str) -> None:
-        """Write down a lane with what is known of its limits; what is set counts for all processes."""
+        """Save a lane with its known limits; configured limits apply to all processes."""
         if lane in self._added:
             return
         name, kind = lane.partition(":")[0].split(".", 1)
@@ -170,19 +171,22 @@ class PostgresLimiter:
         self._added.add(lane)
 
     async def uses(self) -> list[LaneUse]:
-        """Return how full the lanes of the current workspace's keys are."""
+        """Return the usage of the lanes with the current workspace's keys."""
         kinds = get_args(CallKind)
         lanes = [lane for provider in self.keys for kind in kinds if (lane := self.lane(provider, kind)) is not None]
         async with self.pool.connection() as connection:
             return await read_uses(connection, lanes)
 
     async def waiting(self) -> dict[str, int]:
-        """Return how many questions wait for a turn, by service and kind of call."""
+        """Return the number of questions waiting for a turn, by service and kind of call."""
         rows = await self.pool.fetch_all(_WAITING)
         return {row["lane"]: row["waiting"] for row in rows}
 
     async def newly_full(self) -> list[tuple[str, LaneUse]]:
-        """Return the lanes that were full for ten minutes, each with a workspace to tell; once, until a calm hour."""
+        """Return the lanes that were full for ten minutes, each with a workspace to inform.
+
+        A lane is returned once, and again only after a calm hour.
+        """
         async with self.pool.connection() as connection:
             rows = await (await connection.execute(_FULL, {"full": FULL})).fetchall()
             due = await read_uses(connection, [row["lane"] for row in rows if row["due"]])
@@ -190,7 +194,7 @@ class PostgresLimiter:
         return [(row["team_id"], use) for row, use in zip(teams, due, strict=True) if row is not None]
 
     async def not_told(self, lane: str) -> None:
-        """Have a lane that `newly_full` returned be returned again."""
+        """Make `newly_full` return a lane once more."""
         await self.pool.execute(_NOT_TOLD, {"lane": lane})
 
     async def _seconds(self, lane: str, turn: UUID, most: float | None) -> float:
@@ -203,7 +207,7 @@ class PostgresLimiter:
     async def _note(self, provider: str, kind: CallKind, query: LiteralString, values: dict[str, float | None]) -> None:
         lane = self.lane(provider, kind)
         if lane is not None:
-            with suppress(*DATABASE_UNAVAILABLE):  # a paid answer is not lost for that
+            with suppress(*DATABASE_UNAVAILABLE):  # A paid answer is not lost because of that.
                 await self.pool.execute(query, {"lane": lane, "turn": _left.get(), **values})
 
     def _too_long(self, provider: str, wait: float) -> RateLimitError:

@@ -1,4 +1,4 @@
-"""What the database has of a person or a workspace: exported and erased by the list of tables."""
+"""The data of a person or a workspace, exported and erased according to the list of tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bot.storage.ledger import lock_bookings
 from bot.storage.questions import Pool
 
 BATCH = 1_000
-"""How many rows are deleted in one transaction, and how many are read at once."""
+"""The most rows deleted in one transaction, and read at once."""
 
 _STOP = """
     WITH stopped AS (
@@ -53,24 +53,24 @@ _KEEP_SPENDING = """
         FROM unnest(%(teams)s::text[]) AS t (team_id)
         CROSS JOIN generate_series(date_trunc('week', now(), 'UTC'), now(), interval '24 hours') AS day) AS s
 """
-"""Calls under way count with what is reserved for them. How fast the person may ask goes on, too."""
+"""Calls in progress count with their reserved amounts. The limits on the person's rate stay, too."""
 
 
 class PersonalDataStore:
-    """What the tables have of people. `user_id` is a person's Slack id, `team_id` a workspace; None for each."""
+    """`user_id` is a person's Slack id, `team_id` a workspace; None means all."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def export(self, user_id: str, *, team_id: str | None = None) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """Yield every row of a person with its table, as JSON values, all as they were at one moment.
+        """Yield every row of a person with its table, as JSON values, all from one moment.
 
-        Columns that open something, such as Slack's address for an answer, are left out.
+        Columns that grant access, such as Slack's address for an answer, are left out.
         """
         values = {"user": user_id, "team": team_id}
         async with self._pool.connection() as connection, connection.transaction():
             await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            # The rows may go to a program that a person scrolls in.
+            # The rows may go to a program in which a person scrolls.
             await connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             for name, table, condition in of_people():
                 secrets = [column for column, data in table.columns.items() if data is Data.SECRET]
@@ -84,12 +84,12 @@ class PersonalDataStore:
                         yield name, row
 
     async def record_export(self, user_id: str, teams: Iterable[str]) -> None:
-        """Record in the audit log of these workspaces that the operator has exported what is kept of a person."""
+        """Record in these workspaces' audit logs that the operator has exported a person's data."""
         async with self._pool.transaction() as connection:
             await record_command(connection, "person.export", teams, user_id)
 
     async def count(self, user_id: str, *, team_id: str | None = None) -> dict[str, int]:
-        """Return how many rows of a person each table has, without tables that have none."""
+        """Return the number of a person's rows in each table, without empty tables."""
         counts = {}
         async with self._pool.connection() as connection:
             for name, _, condition in of_people():
@@ -99,7 +99,7 @@ class PersonalDataStore:
         return {name: count for name, count in counts.items() if count}
 
     async def stop_work(self, user_id: str, *, team_id: str | None = None) -> dict[str, list[str]]:
-        """Stop a person's digests and open questions; return the runs at the services that go on, by workspace."""
+        """Stop a person's digests and open questions; return the runs that continue at the services, by workspace."""
         values = {"user": user_id, "team": team_id}
         async with self._pool.transaction() as connection:
             await connection.execute(_PAUSE, values)
@@ -110,28 +110,28 @@ class PersonalDataStore:
         return runs
 
     async def is_cleared(self, user_id: str, *, team_id: str) -> bool:
-        """Return whether no question of a person is open, and nothing left of them in Slack or at the services."""
+        """Return whether a person has no open question, and nothing left in Slack or at the services."""
         return await self._pool.fetch_one(_UNCLEARED, {"user": user_id, "team": team_id}) is None
 
     async def erase(
         self, user_id: str, *, team_id: str | None = None, own: bool = False, cleared: bool = False
     ) -> dict[str, int]:
-        """Delete everything of a person in one transaction; return how many rows of each table that were.
+        """Delete everything of a person in one transaction; return the number of rows in each table.
 
-        What others wrote stays, also if it names the person. What the person has spent this week is kept for budgets,
-        under a pseudonym. If the `own` data is erased by the person, limits that admins have set for them stay.
-        With `cleared` nothing is erased, and NotClearedUp raised, if a question is open or may have left something.
+        Rows that others wrote stay, even if they name the person. The person's spending of this week is kept for
+        budgets, under a pseudonym. If persons erase their `own` data, the limits that admins have set for them stay.
+        With `cleared`, nothing is erased and NotClearedUp is raised if a question is open or may have left something.
         """
         values, erased = {"user": user_id, "team": team_id}, {}
         async with self._pool.transaction() as connection:
-            # Otherwise an entry that is being chained would make a new key for the person.
+            # Otherwise an entry that is being chained would create a new key for the person.
             await lock_writer(connection)
             asked_in = await (await connection.execute(_ASKED_IN, values)).fetchall()
             for name, table, condition in of_people():
                 if table.forgotten_with is not None:
                     continue
                 if name == "questions":
-                    # What is booked after this finds them gone, and neither names the person nor saves what leaves.
+                    # Later bookings find the rows gone, so they neither name the person nor save their requests.
                     await lock_bookings(connection)
                     await connection.execute(_KEEP_SPENDING, values | {"teams": [row["team_id"] for row in asked_in]})
                 forget = {
@@ -152,7 +152,7 @@ class PersonalDataStore:
                     raise NotClearedUp
                 erased[name] = cursor.rowcount
             if not own:
-                # Without a subject: it would name the person again.
+                # Without a subject, which would name the person again.
                 teams = {team_id} if team_id else {row["team_id"] for row in asked_in}
                 await record_command(connection, "person.erase", teams)
         return {name: count for name, count in erased.items() if count}
@@ -161,9 +161,9 @@ class PersonalDataStore:
 async def erase_workspaces(
     pool: Pool, teams: Sequence[str], *, goes_on: Callable[[AsyncConnection[DictRow]], Awaitable[bool]]
 ) -> int:
-    """Delete everything of workspaces, in small transactions; return how many questions that were.
+    """Delete everything of workspaces, in small transactions; return the number of questions.
 
-    Each asks first whether it `goes_on`.
+    Each transaction first asks `goes_on` whether to continue.
     """
     questions = 0
     for name, table in TABLES.items():
@@ -184,9 +184,9 @@ async def erase_workspaces(
 
 
 def batched(statement: str, table: str, condition: str) -> Composed:
-    """Return a statement on at most `%(batch)s` of the rows of a condition; rows that are locked are left for later.
+    """Return a statement on at most `%(batch)s` of the rows of a condition; locked rows are left for later.
 
-    The statement has `{table}`, and `{rows}` for what finds them.
+    `{table}` in the statement becomes the table, and `{rows}` the condition that selects the rows.
     """
     name = Identifier(table)
     rows = SQL("ctid = ANY(ARRAY(SELECT ctid FROM {} WHERE {} LIMIT %(batch)s FOR UPDATE SKIP LOCKED))").format(

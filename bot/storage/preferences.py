@@ -1,4 +1,4 @@
-"""The tables of settings: what people and channels have set, checked when read and written."""
+"""The tables of settings of people and channels, validated when they are read and written."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _LOCK_PERSON = """
     ON CONFLICT (team_id, user_id) DO UPDATE SET settings = person_settings.settings
     RETURNING settings
 """
-"""Read the settings of a person and keep others from changing them meanwhile."""
+"""Read the settings of a person and block other changes until the end of the transaction."""
 
 _CHANGE_PERSON = """
     UPDATE person_settings SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), at = now()
     WHERE team_id = %(team_id)s AND user_id = %(user_id)s
 """
-"""Change some settings of a person; null takes one back."""
+"""Change some settings of a person; null removes one."""
 
 _LOCK_CHANNEL = """
     INSERT INTO channel_settings (team_id, channel_id, user_id, settings)
@@ -42,7 +42,7 @@ _LOCK_CHANNEL = """
     ON CONFLICT (team_id, channel_id) DO UPDATE SET settings = channel_settings.settings
     RETURNING settings
 """
-"""Read the settings of a channel and keep others from changing them meanwhile."""
+"""Read the settings of a channel and block other changes until the end of the transaction."""
 
 _CHANGE_CHANNEL = """
     UPDATE channel_settings
@@ -50,7 +50,7 @@ _CHANGE_CHANNEL = """
     WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s
     RETURNING settings
 """
-"""Change some settings of a channel, and note who did."""
+"""Change some settings of a channel, and record who did so."""
 
 _LOCK_WORKSPACE = """
     INSERT INTO workspace_settings (team_id, settings) VALUES (%(team_id)s, '{}')
@@ -66,7 +66,7 @@ _CHANGE_WORKSPACE = """
 
 
 def app_defaults(settings: Settings) -> dict[str, str]:
-    """Return what applies to what people and channels have not set, in words, by field."""
+    """Return the defaults for settings that people and channels have not set, in words, by field."""
     switches = {
         "follow_ups": settings.follow_ups == "always",
         "history": settings.thread_history != "off",
@@ -76,14 +76,14 @@ def app_defaults(settings: Settings) -> dict[str, str]:
 
 
 class PreferenceStore:
-    """The tables' operations. `defaults` are what applies to what is not set, in words, by field."""
+    """`defaults` are the values in words, by field, of settings that are not set."""
 
     def __init__(self, pool: Pool, defaults: Mapping[str, str] = NO_PREFERENCES.defaults) -> None:
         self._pool = pool
         self._defaults = defaults
 
     async def get(self, *, team_id: str, user_id: str, channel_id: str) -> Preferences:
-        """Return the settings of a person, of a channel and of the workspace."""
+        """Return the settings of a person, a channel and the workspace."""
         values = {"team_id": team_id, "user_id": user_id, "channel_id": channel_id}
         row = await self._pool.fetch_one(_READ, values) or {}
         return Preferences(
@@ -96,7 +96,7 @@ class PreferenceStore:
     async def change(
         self, before: Preferences, after: Preferences, *, team_id: str, user_id: str, channel_id: str
     ) -> bool:
-        """Save what a person has changed, who must be allowed to; return False if some of it is not as `before`."""
+        """Save a person's changes, who must be allowed to make them; return False if a value is not as in `before`."""
         place = {"team_id": team_id, "user_id": user_id}
         return (
             await self.change_rules(before.workspace, after.workspace, **place)
@@ -105,7 +105,7 @@ class PreferenceStore:
         )
 
     async def change_person(self, before: PersonSettings, after: PersonSettings, *, team_id: str, user_id: str) -> bool:
-        """Save what a person has changed; return False, and save nothing, if that is no longer as it was `before`."""
+        """Save a person's changes; save nothing and return False if a changed value is no longer as in `before`."""
         changed, place = changes(before, after), {"team_id": team_id, "user_id": user_id}
         if not changed:
             return True
@@ -117,9 +117,9 @@ class PreferenceStore:
         return True
 
     async def change_rules(self, before: R, after: R, *, team_id: str, user_id: str, channel_id: str = "") -> bool:
-        """Save what a person has changed for a channel or the workspace, and record it in the audit log.
+        """Save a person's changes for a channel or the workspace, and record them in the audit log.
 
-        The person must be allowed to. Return False, and save nothing, if what is changed is no longer as it was
+        The person must be allowed to make them. Save nothing and return False if a changed value is no longer as in
         `before`.
         """
         of_channel = isinstance(before, ChannelSettings)
@@ -147,7 +147,7 @@ class PreferenceStore:
 
 
 def _without_text(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings as they are recorded: of instructions only their length."""
+    """Return settings for the audit log: only the length of instructions."""
     texts = {name: f"{len(settings[name])} characters" for name in ("instructions",) if name in settings}
     return settings | texts
 

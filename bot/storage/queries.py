@@ -8,11 +8,11 @@ from bot.model.question import RECORDED
 from bot.privacy.tables import QUESTIONS_EMPTIED, assignments
 
 TASK = "answer_question"
-"""The name of the one kind of job."""
+"""The name of the only kind of job."""
 
 
 DEFAULT, OVERFLOW = "default", "overflow"
-"""The queues of jobs that need no turn: those that ask no service, and those that would wait too long for theirs."""
+"""The queues of jobs without a turn: of questions that ask no service, and of those that would wait too long."""
 
 
 def enqueue(
@@ -20,8 +20,8 @@ def enqueue(
 ) -> LiteralString:
     """Return the SQL expression that enqueues a question's job; the arguments are SQL expressions.
 
-    It is procrastinate's own function, called within the statement that writes the question, and so in its transaction.
-    Of the waiting jobs those with the highest priority go first.
+    It calls procrastinate's own function within the statement that writes the question, and so in the same transaction.
+    Waiting jobs with the highest priority go first.
     """
     return f"""procrastinate_defer_jobs_v1(ARRAY[ROW({queue}, '{TASK}', {priority}, NULL, NULL,
         jsonb_build_object('question_id', {question_id}), NULL)::procrastinate_job_to_defer_v1])"""
@@ -29,9 +29,9 @@ def enqueue(
 
 ASKED = f"""command = ANY(%(commands)s) AND state NOT IN ('received', 'working', 'delivering')
             AND provider IS DISTINCT FROM '{RECORDED}'"""
-"""What counts as a question wherever questions are counted: one that was asked of the web, and is over.
+"""The condition by which questions are counted everywhere: asked of the web, and finished.
 
-What it cost is in the ledger: the sum of `cost`, wherever dollars are summed.
+Their costs are in the ledger: the sum of `cost`, wherever dollars are summed.
 """
 
 LOCK = """
@@ -41,14 +41,14 @@ LOCK = """
             pg_advisory_xact_lock(hashtextextended(%(team_id)s || ':' || %(channel_id)s || ':' || %(thread_ts)s, 7))
         END
 """
-"""Let one transaction at a time count and add a person's and a thread's questions; wait a second at most for another.
+"""Let only one transaction at a time count and add a person's and a thread's questions; others wait at most a second.
 
-A statement of its own, so that the next one sees what that other transaction added.
+It is a statement of its own, so that the next statement sees the rows that the other transaction added.
 """
 
 
 def _on_one_line(statement: LiteralString) -> LiteralString:
-    """Return a statement without its indentation: psycopg caches how to parse those of at most 4,096 characters."""
+    """Return a statement without its indentation: psycopg caches parsed statements of at most 4,096 characters."""
     return " ".join(statement.split()).replace("( ", "(")
 
 
@@ -73,15 +73,14 @@ _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coal
             LIMIT 1),
         (SELECT conversation FROM questions WHERE id = %(parent)s),
         %(id)s) END"""
-"""A new question's conversation: that of its thread, of the last direct message if that is not long ago, or that of
-the answer below which a button asked it."""
+"""A new question's conversation: its thread's, that of a recent last direct message, or that of the answer above."""
 
 _STATUS = "coalesce(%(message_ts)s, (SELECT status_ts FROM earlier))"
-"""The status message of a new question: the one of the question that it takes the place of, if that has one."""
+"""The status message of a new question: that of the question it replaces, if there is one."""
 
 
 def _limits_of(team_id: LiteralString) -> LiteralString:
-    """Return the SQL function that reads the limits that count in a workspace; `team_id` is an SQL expression."""
+    """Return the SQL function that reads the limits in force in a workspace; `team_id` is an SQL expression."""
     return f"""limits_of_v1({team_id}, %(open_per_person)s, %(user_per_minute)s, %(channel_per_minute)s,
         %(thread_per_minute)s, %(per_workspace)s, %(bounded)s)"""
 
@@ -150,22 +149,22 @@ RECEIVE = _on_one_line(f"""
     FROM decision LEFT JOIN withdrawn w ON true,
         waits_v1(%(queue)s, priority, %(team_id)s, %(user_id)s, %(wait_seconds)s)
 """)
-"""Insert a question and its job, unless it is known, or its asker or its thread may not have another one.
+"""Insert a question and its job, unless it is known, or its asker or its thread has reached a limit.
 
-It is refused while its asker's same question, its `twin`, waits for its turn. It waits without a job if its asker has
-enough in the queue. The question that it asks again is closed, and so is that of an earlier version of its message; a
-worker that still holds it posts nothing more. A refusal is remembered for an hour, so that its repetition is neither
-answered nor refused again. No count is higher than its limit, and a limit of 0 means none. What admins have set counts
-at once.
+A question is refused while the same question of its asker, its `twin`, waits for its turn. It waits without a job if
+its asker has enough questions in the queue. The question that it asks again is closed, and so is the question of an
+earlier version of its message; a worker that still holds a closed question posts nothing more. A refusal is remembered
+for an hour, so that a repetition is neither answered nor refused again. No count exceeds its limit; a limit of 0 means
+no limit. Limits set by admins apply immediately.
 """
 
 TWIN = "SELECT twin_v1(%(team_id)s, %(user_id)s, %(channel_id)s, %(surface)s, %(command)s, %(text)s) AS id"
-"""Find the same question of the same person that waits for its turn."""
+"""Find the same question of the same person while it waits for its turn."""
 
 TAKE_DELIVERY = """
     INSERT INTO refused_deliveries (delivery_key) VALUES (%s) ON CONFLICT DO NOTHING RETURNING delivery_key
 """
-"""Note that something was delivered that is no question; returns no row for its repetitions within an hour."""
+"""Record a delivery that is not a question; return no row for its repetitions within an hour."""
 
 LIMITS = f"""
     SELECT l.*, w.open_per_person AS own_open_per_person, w.user_per_minute AS own_user_per_minute,
@@ -173,10 +172,10 @@ LIMITS = f"""
         w.per_workspace AS own_per_workspace
     FROM {_limits_of("%(team_id)s")} l LEFT JOIN workspace_limits w ON w.team_id = %(team_id)s
 """
-"""Read a workspace's limits: those that count, and those that its admins have set."""
+"""Read a workspace's limits: those in force, and those that its admins have set."""
 
 DELIVERED_LATE = "UPDATE questions SET late_seconds = %(late_seconds)s WHERE id = %(id)s"
-"""Note how late Slack has delivered a message, in the transaction that inserts its question."""
+"""Record Slack's delay in delivering a message, in the transaction that inserts its question."""
 
 INSERT = f"""
     WITH written AS (
@@ -185,7 +184,7 @@ INSERT = f"""
         RETURNING id, queue)
     SELECT id, {enqueue("id", priority="queue_class_v1(%(surface)s, %(command)s)", queue="queue")} FROM written
 """
-"""Insert a question that no one asked and its job; returns no row if its delivery key is known already."""
+"""Insert a question that nobody typed and its job; return no row if its delivery key is known."""
 
 OPEN = """
     SELECT command, text, channel_id, extract(epoch FROM now() - received_at)::float8 AS age FROM questions
@@ -217,13 +216,15 @@ PLACES = """
         shown_wait_v1(queue, coalesce(ahead, 0) + 1, %(wait_seconds)s) AS seconds
     FROM asked LEFT JOIN placed USING (id)
 """
-"""Read how many questions of its queue, and of how many other people, are before each of some, and for how long it
-waits; before one that waits for others of its workspace, at most that."""
+"""Read the places of some questions: the questions and other people ahead in their queues, and the wait.
+
+For a question that waits for others of its workspace, the numbers are upper bounds.
+"""
 
 TAKE_RESPONSE_USE = """
     UPDATE questions SET response_uses = response_uses + 1 WHERE id = %(id)s AND state = 'received' RETURNING id
 """
-"""Take a use of the response_url of a question that is not begun."""
+"""Take a use of the response_url of a question that has not begun."""
 
 NOTICE = """
     WITH old AS (DELETE FROM thread_notices WHERE at < now() - interval '1 hour')
@@ -233,7 +234,7 @@ NOTICE = """
     WHERE thread_notices.at <= now() - interval '1 minute'
     RETURNING at
 """
-"""Note that a thread's limit is explained now; returns no row if that was done in the last minute."""
+"""Record that a thread's limit is being explained; return no row if it was within the last minute."""
 
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
@@ -247,10 +248,10 @@ _ROW = f"""{_COLUMNS}, extract(epoch FROM clock_timestamp() - received_at)::floa
 
 
 def of_installation(team_id: LiteralString) -> LiteralString:
-    """Return the SQL condition that a workspace's rows are for this process; `team_id` is a column with its table.
+    """Return the SQL condition that this process works for a workspace's rows; `team_id` is a column with its table.
 
-    With one token for one installation, those of another one are left to the process that has its token. As long as it
-    is unknown which installation that is, there must be no other.
+    With one token for one installation, rows of another one are left to the process with its token. While it is unknown
+    which installation that is, there must be no other.
     """
     return f"""(%(many)s
             OR %(installation)s::text IS NULL AND NOT EXISTS (SELECT FROM workspaces)
@@ -298,16 +299,16 @@ CLAIM = f"""
                 AND h.opened_at > now() - interval '12 hours') AS home_open
     FROM held
 """
-"""Take an open question; a worker that held it posts nothing more. Of two claims at once, one takes it.
+"""Claim an open question; a worker that held it posts nothing more. Of two simultaneous claims, one succeeds.
 
-The same claim again reads what it took in a transaction whose confirmation was lost.
+The same claim again returns what it took in a transaction whose confirmation was lost.
 """
 
 HAND_OVER = "UPDATE questions SET state = 'received' WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id"
-"""Let another process take a question without counting that as a redelivery."""
+"""Pass a question to another process, without counting this as a redelivery."""
 
 IS_OWN = f"SELECT {of_installation('%(team_id)s')} AS own"
-"""Whether a workspace's questions are for this process."""
+"""Read whether this process works on a workspace's questions."""
 
 GET = f"SELECT {_ROW} FROM questions WHERE id = %(id)s"
 """Read one question."""
@@ -316,7 +317,7 @@ RESULT = """
     SELECT id, command, text, result, received_at, channel_id FROM questions
     WHERE id = %(id)s AND result IS NOT NULL
 """
-"""Read what the buttons below an answer work with."""
+"""Read the data for the buttons below an answer."""
 
 CLAIMS = """
     SELECT id, CASE
@@ -329,9 +330,9 @@ CLAIMS = """
         ELSE attempt END AS claim
     FROM questions WHERE id = ANY(%(ids)s)
 """
-"""Read which claim holds each of some questions; -1 for one that is closed, -2 for one that spends in spite of a pause.
+"""Read the claim on each of some questions: -1 for a closed one, -2 for one that may spend despite a pause.
 
-A call that was cut off, by a shutdown for example, is under way again once its run was resumed.
+A call that was interrupted, for example by a shutdown, counts again once its run was resumed.
 """
 
 TURNS = """
@@ -344,7 +345,7 @@ TURNS = """
         LIMIT %(most)s) AS last
     ORDER BY received_at
 """
-"""List the answered questions of a conversation before one of its questions, in the order in which they were asked."""
+"""List the answered questions of a conversation before one of its questions, oldest first."""
 
 ASKED_DIRECTLY = """
     SELECT command, text FROM questions
@@ -353,11 +354,11 @@ ASKED_DIRECTLY = """
     ORDER BY received_at DESC
     LIMIT %(most)s
 """
-"""List a person's answered questions that were direct messages, the newest first; not those that a button asked."""
+"""List a person's answered direct messages, the newest first, without the questions of buttons."""
 
 _WITH_SENT = """sent = CASE WHEN right(sent, length(%(sent)s::text)) = %(sent)s::text THEN sent
             ELSE nullif(concat(sent, %(sent)s::text), '') END"""
-"""Add to what was sent, once, however often that is repeated."""
+"""Add to the saved requests, once, even if the statement is repeated."""
 
 RECORD_RUN = f"""
     UPDATE questions
@@ -366,28 +367,28 @@ RECORD_RUN = f"""
     WHERE id = %(id)s AND (attempt = %(attempt)s OR state IN ('stopped', 'withdrawn'))
     RETURNING attempt = %(attempt)s AS ours
 """
-"""Keep the provider's id of a background run, and what was sent so far.
+"""Save the provider's id of a background run, and the requests sent so far.
 
-The run of a question that was closed while it began is cancelled by the clear-up, also if this process dies now.
+If the question was closed while the run began, the clear-up cancels the run, even if this process dies now.
 """
 
 RECORD_SENT = f"UPDATE questions SET {_WITH_SENT} WHERE id = %(id)s AND text_deleted_at IS NULL"
-"""Keep what was sent for a question that was stopped meanwhile, or is another worker's now."""
+"""Save the requests sent for a question that was stopped meanwhile, or is another worker's now."""
 
 REPLACE_SENT = "DELETE FROM sent_requests WHERE question_id = %(id)s AND id = ANY(%(replaced)s)"
-"""Delete what was saved before it left and did not leave, or is saved otherwise."""
+"""Delete saved requests that were not sent, or that are saved elsewhere."""
 
 SENT = """
     SELECT concat(sent, (
         SELECT string_agg(r.request, '' ORDER BY r.at) FROM sent_requests r WHERE r.question_id = questions.id)) AS sent
     FROM questions WHERE id = %(id)s
 """
-"""Read what was sent for a question."""
+"""Read the requests sent for a question."""
 
 RECORD_MESSAGE = """
     UPDATE questions SET message_ts = %(message_ts)s WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id
 """
-"""Keep which message says that the search is on, and will hold the answer."""
+"""Save the id of the message that announces the search and will become the answer."""
 
 KEEP_MESSAGES = f"""
     UPDATE questions
@@ -398,17 +399,17 @@ KEEP_MESSAGES = f"""
     WHERE id = %(id)s AND attempt = %(attempt)s
     RETURNING id
 """
-"""Keep the rendered messages before the first of them leaves, and record, as `BEGIN_PART` does, that it is about to."""
+"""Save the rendered messages before the first is posted, and record, as `BEGIN_PART` does, that it is about to be."""
 
 KEEP_STOPPED = "UPDATE questions SET result = %(result)s WHERE id = %(id)s AND state = 'stopped'"
-"""Keep what was written of an answer that was stopped, for the buttons below it."""
+"""Save the written part of a stopped answer, for the buttons below it."""
 
 KEEP_MESSAGES_REPLACING = f"""
     WITH replaced AS (
         {REPLACE_SENT} AND EXISTS (SELECT FROM questions q WHERE q.id = %(id)s AND q.attempt = %(attempt)s))
     {KEEP_MESSAGES}
 """
-"""The same, and delete what `sent` takes the place of."""
+"""Do the same, and delete the saved requests that `sent` replaces."""
 
 BEGIN_PART = """
     UPDATE questions
@@ -416,11 +417,14 @@ BEGIN_PART = """
     WHERE id = %(id)s AND attempt = %(attempt)s AND state IN ('working', 'delivering')
     RETURNING id
 """
-"""Record which message is about to be posted; returns no row if another attempt holds the question."""
+"""Record which message is about to be posted; return no row if another attempt holds the question."""
 
 
 def _workspace_limit(team_id: LiteralString) -> LiteralString:
-    """Return the SQL expression of how many questions a workspace may have in progress; `team_id` is one, too."""
+    """Return the SQL expression of the number of questions that a workspace may have in progress.
+
+    `team_id` is an SQL expression.
+    """
     return f"""limit_v1((SELECT w.per_workspace FROM workspace_limits w WHERE w.team_id = {team_id}),
         %(per_workspace)s, %(bounded)s)"""
 
@@ -429,7 +433,7 @@ _LEAVES_LANE: LiteralString = f"""
     left_lane AS (
         UPDATE procrastinate_jobs j SET queue_name = '{DEFAULT}' FROM closed
         WHERE j.status = 'todo' AND j.args ->> 'question_id' = closed.id::text)"""
-"""Free the place of a closed question in its lane; its job only clears up, which takes no turn."""
+"""Free the place of a closed question in its lane; its job only clears up, which needs no turn."""
 
 _HEAD: LiteralString = "queue_head_v2('', queue, surface, command)"
 
@@ -467,11 +471,11 @@ _NEXT = f"""
                 AND h.opened_at > now() - interval '12 hours') AS home_open
     FROM closed
 """
-"""Give the place of a closed question to the same person's question that has waited longest; if a workspace has a
-limit, to the one of any person there who may have another one in the queue. Nothing is begun while others have all
-places of the workspace, as after its limit was lowered.
+"""Give the place of a closed question to the same person's longest waiting question.
 
-An older version of the app may have given that one a job already.
+If the workspace has a limit, give it to the longest waiting question of anyone there who may have another one in the
+queue. None is started while the workspace has reached its limit, for example after the limit was lowered. An older
+version of the app may already have given the waiting question a job.
 """
 
 
@@ -488,21 +492,21 @@ def _settle(emptied: LiteralString) -> LiteralString:
 
 
 SETTLE = _settle("response_url = NULL")
-"""Close a question, also one that this very attempt has closed so already, and remove its job.
+"""Close a question, also if this very attempt has already closed it with this state, and remove its job.
 
 Its response_url is deleted.
 """
 
 SETTLE_WITHOUT_TEXT = _settle(assignments(QUESTIONS_EMPTIED))
-"""The same, and delete the text of the question and of its answer."""
+"""Do the same, and delete the text of the question and of its answer."""
 
 WITHDRAW_ANSWER = """
     UPDATE questions SET state = 'withdrawn', remembered = NULL WHERE id = %(id)s AND state IN ('answered', 'failed')
 """
-"""Note that the answer to a question is withdrawn; it is sent with no later question."""
+"""Record that the answer to a question was withdrawn; it is sent with no later question."""
 
 DELETE = "DELETE FROM questions WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')"
-"""Delete a closed question with everything that belongs to it."""
+"""Delete a closed question and all its rows."""
 
 OF_STREAMS = f"""
     SELECT {_ROW} FROM questions
@@ -510,7 +514,7 @@ OF_STREAMS = f"""
         AND state IN ('received', 'working', 'delivering')
     LIMIT 1
 """
-"""Read the open question whose answer is being written in one of some messages."""
+"""Read the open question whose answer is being written into one of these messages."""
 
 _OF_MESSAGE: LiteralString = """
     team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s AND user_id = %(user_id)s
@@ -529,9 +533,9 @@ WITHDRAW = f"""
     {_LEAVES_LANE},
     {_NEXT}
 """
-"""Close the question of a deleted message, unless its answer is there; its worker posts nothing more.
+"""Close the question of a deleted message unless it has been answered; its worker posts nothing more.
 
-What asks with the same message is refused for an hour: Slack may deliver the message, or an edit, only now.
+For an hour, questions from the same message are refused: Slack may deliver the message or an edit late.
 """
 
 UNWANTED = f"""
@@ -540,7 +544,7 @@ UNWANTED = f"""
     WHERE {_OF_MESSAGE}
         AND (messages IS NOT NULL AND state IN ('delivering', 'answered', 'failed') OR state = 'stopped')
 """
-"""Have a worker withdraw the answer to a deleted message, or what says that it was stopped."""
+"""Tell a worker to withdraw the answer to a deleted message, or the note that it was stopped."""
 
 STOP = f"""
     WITH closed AS (
@@ -553,9 +557,9 @@ STOP = f"""
     {_LEAVES_LANE},
     {_NEXT}
 """
-"""Close a question that its asker no longer wants, unless its answer is there; its worker posts nothing more.
+"""Close a question that its asker stopped, unless it has been answered; its worker posts nothing more.
 
-The response_url of the click, if there is one, is what replaces the clicked message.
+The response_url of the click, if there is one, then serves to replace the clicked message.
 """
 
 ANSWERED_IN_THREAD = """
@@ -570,13 +574,15 @@ ANSWERED_IN_THREAD = """
             WHERE p.team_id = %(team_id)s AND p.user_id = %(user_id)s), true)
     LIMIT 1
 """
-"""Read whether a question in a thread was answered and a reply there continues it, by the channel's and the person's
-settings; help, which takes no seconds, is no answer."""
+"""Read whether a thread has an answered question that a reply continues, by the settings of channel and person.
+
+A help text, which takes no seconds, does not count as an answer.
+"""
 
 SWEEPING = """
     SELECT set_config('lock_timeout', '1000', true), pg_try_advisory_xact_lock(6906) AS locked
 """
-"""Let one sweep run at a time: two would each add a job for the same question."""
+"""Let only one sweep run at a time: two would each add a job for the same question."""
 
 ORPHANS = f"""
     WITH orphans AS MATERIALIZED (
@@ -591,7 +597,7 @@ ORPHANS = f"""
         FOR UPDATE OF q SKIP LOCKED)
     SELECT {enqueue("id", priority="class", queue="queue")} FROM orphans
 """
-"""Enqueue the open questions, and those that are to be cleared up, that have no job."""
+"""Enqueue questions without a job that are open or must be cleared up."""
 
 LEFT_OVER = f"""
     SELECT {_ROW}, uncleared_since, extract(epoch FROM now() - uncleared_since)::float8 AS uncleared,
@@ -603,20 +609,20 @@ LEFT_OVER = f"""
     WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')
         AND (uncleared_since IS NOT NULL OR %(again)s AND state IN ('stopped', 'withdrawn'))
 """
-"""Read a closed question of which something may be left, and whether its status message is another question's now."""
+"""Read a closed question that may have left something, and whether its status message now belongs to another one."""
 
 CLEARED = """
     UPDATE questions SET uncleared_since = NULL, response_url = NULL
     WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')
         AND uncleared_since IS NOT DISTINCT FROM %(since)s
 """
-"""Note that nothing is left of a closed question, unless its message was deleted meanwhile."""
+"""Record that a closed question has left nothing, unless its message was deleted in the meantime."""
 
 TAKE_TURN = f"""
     SELECT rate_take_v1(%(team_id)s, %(user_id)s, %(channel_id)s, user_per_minute, channel_per_minute) <= 0 AS taken
     FROM {_limits_of("%(team_id)s")}
 """
-"""Let a person ask something in a channel that is no question, unless that is too fast."""
+"""Take a turn for a request in a channel that is not a question, unless it comes too fast."""
 
 RATE_WAIT = f"""
     SELECT kind, extract(epoch FROM full_at - now())::float8
@@ -628,7 +634,7 @@ RATE_WAIT = f"""
     ORDER BY seconds DESC NULLS LAST
     LIMIT 1
 """
-"""Read how long the next question of a person in a channel has to wait, and for which limit."""
+"""Read how long the next question of a person in a channel has to wait, and because of which limit."""
 
 OVERFLOWING = f"""
     WITH places AS (
@@ -641,10 +647,10 @@ OVERFLOWING = f"""
         WHERE q.surface <> 'digest' AND lane_wait_v1(p.queue_name, p.place)
             + extract(epoch FROM now() - q.received_at) > %(wait_seconds)s)
 """
-"""Let those who would wait too long for their turn ask the next service, if that one writes answers; no digest."""
+"""Move questions that would wait too long to the queue for the next service that writes answers, except digests."""
 
 FORGET_RATES = "DELETE FROM rate_limits WHERE full_at < now() - interval '1 minute'"
-"""Forget the buckets that are full."""
+"""Delete the rate limits that are used no more."""
 
 RELEASE = f"""
     WITH people AS (
@@ -670,9 +676,9 @@ RELEASE = f"""
             SELECT count(*) FROM questions o
             WHERE o.team_id = turn.team_id AND NOT o.waiting AND o.state IN ('received', 'working', 'delivering')))
 """
-"""Release the waiting questions of people who have fewer in the queue than they may; `ORPHANS` finds them then."""
+"""Release waiting questions of people with fewer in the queue than they may have; `ORPHANS` finds them then."""
 
 WORKERS_ALIVE = """
     SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - %(seconds)s * interval '1 second'
 """
-"""How many workers, in any process, were heard of lately."""
+"""Count the workers of all processes that were alive recently."""

@@ -53,13 +53,13 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
     """A pool of connections on which each statement is a transaction, except within `transaction`.
 
     A connection that the server has closed is replaced before it is handed out. psycopg_pool's own check asks the
-    server before each use, and pauses for a second after the second dead connection, so that all requests fail that
-    come right after the database cut several (https://www.psycopg.org/psycopg3/docs/api/pool.html).
+    server before each use, and pauses for a second after the second dead connection, so all requests fail that arrive
+    right after the database cut several connections (https://www.psycopg.org/psycopg3/docs/api/pool.html).
     """
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[DictRow]]:
-        """Hand out a connection for statements that are committed together. Raises PoolTimeout."""
+        """Yield a connection for statements that are committed together. Raises PoolTimeout."""
         async with self.connection() as connection, connection.transaction():
             yield connection
 
@@ -85,7 +85,7 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             return await (await connection.execute(query, values, prepare=prepare)).fetchall()
 
     async def getconn(self, timeout: float | None = None) -> AsyncConnection[DictRow]:  # noqa: ASYNC109 - overrides
-        """Return a connection that works; the dead ones before it are replaced. Raises PoolTimeout."""
+        """Return a working connection; dead ones are replaced. Raises PoolTimeout."""
         deadline = monotonic() + (self.timeout if timeout is None else timeout)
         failed = 0
         while True:
@@ -103,12 +103,12 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
                 return connection
             failed += 1
             if failed > self.max_size:
-                # Not an old connection any more: the server closes new ones.
+                # No longer an old connection: the server closes new ones.
                 await asyncio.sleep(CLOSED_AGAIN_SECONDS)
 
 
 def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
-    """Return whether an idle connection has received something: a server that closes it says so. Asks no one."""
+    """Return whether an idle connection has received data, as from a server that closes it. Sends nothing."""
     if connection.closed:
         return True
     poll = select.poll()
@@ -119,11 +119,11 @@ def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
 SPENDS_PAUSED = -2
 
 USER_TEAM_SECONDS = 600.0
-"""How long an event counts that named a person's workspace."""
+"""How long an event's workspace of a person is valid."""
 
 
 CONTINUES_MINUTES = 10
-"""For how long after a direct message the next one, outside a thread, continues its conversation."""
+"""For this time after a direct message, the next one outside a thread continues its conversation."""
 
 LISTED_TURNS = 50
 """The most earlier turns of a conversation that are read."""
@@ -133,11 +133,10 @@ LISTED_TURNS = 50
 class FairShare:
     """Limits for one person and for one thread; 0 means no limit.
 
-    `open_per_person` is the number of unanswered questions a person may have, `thread_per_minute` the number of
-    questions taken in one thread in a minute, `user_per_minute` and `channel_per_minute` those of a person and in a
-    channel, at once and then evenly. Of a workspace's questions at most `per_workspace` are in the queue or in work at
-    a time, of a person's at most `queued_per_person`; the others wait without a job. A workspace's admins may set
-    other limits, if they are `bounded` only lower ones.
+    `open_per_person` limits the unanswered questions of a person, `thread_per_minute` the questions in one thread per
+    minute, `user_per_minute` and `channel_per_minute` those of a person and in a channel: at once, and then evenly. At
+    most `per_workspace` questions of a workspace and `queued_per_person` of a person are in the queue or in work; the
+    others wait without a job. A workspace's admins may set other limits; if they are `bounded`, only lower ones.
     """
 
     open_per_person: int = 5
@@ -152,11 +151,11 @@ class FairShare:
 NO_LIMITS = FairShare(open_per_person=0, thread_per_minute=0, queued_per_person=0)
 
 WORKSPACE_PART = 0.8
-"""Of the questions that one process works on at once, those of one workspace if there may be others."""
+"""The share of one process's simultaneous questions that one workspace may have if there may be others."""
 
 
 def fair_share(settings: Settings) -> FairShare:
-    """Return the limits of the settings."""
+    """Return the limits in the settings."""
     per_workspace = settings.workspace_questions_at_once
     if per_workspace is None:
         per_workspace = ceil(WORKSPACE_PART * settings.questions_at_once) if settings.oauth_configured else 0
@@ -171,7 +170,7 @@ def fair_share(settings: Settings) -> FairShare:
 
 
 def _kept(message: OutgoingMessage) -> dict[str, Any]:
-    """Return a message as JSON; only a private one says whether it is."""
+    """Return a message as JSON; privacy is included only for a private one."""
     kept = {"text": message.text, "blocks": list(message.blocks)}
     return kept | {"private": True} if message.private else kept
 
@@ -181,7 +180,7 @@ def _message(kept: Mapping[str, Any]) -> OutgoingMessage:
 
 
 _COLUMNS = {"claim": "attempt", "redeliveries": "returns"}
-"""The columns of those fields of a `QuestionRow` that have another name."""
+"""The columns of `QuestionRow` fields with another name."""
 
 
 def _row_of(row: Mapping[str, Any], *, now: float) -> QuestionRow:
@@ -203,10 +202,10 @@ def storable(text: str) -> str:
 
 @asynccontextmanager
 async def _pipeline(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
-    """Send statements together. A cancellation remains one.
+    """Send statements together, and let a cancellation remain one.
 
-    psycopg replaces it with an `OperationalError` ("cannot exit pipeline mode while busy") if it comes while the
-    results are awaited; the retry of an absent database would then go on after a timeout.
+    If it comes while the results are awaited, psycopg replaces it by an `OperationalError` ("cannot exit pipeline mode
+    while busy"); the retry for an unavailable database would then continue after a timeout.
     """
     try:
         async with connection.pipeline():
@@ -221,10 +220,10 @@ async def _pipeline(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
 class QuestionStore:
     """The table's operations.
 
-    `share` is what a person and a thread may have; `keeps_text` is whether texts stay when a question is settled;
-    with `many` installations, this process works for each of them; `clock` is monotonic. `lane` returns the lane of a
-    question's first call, None for one that asks no service; `add_lane` writes it down. After `wait_seconds` without a
-    turn another service is asked.
+    `share` limits people and threads; `keeps_text` is whether texts stay when a question is settled. With `many`
+    installations, this process works for each of them. `clock` is monotonic. `lane` returns the lane of a question's
+    first call, None for a question that asks no service; `add_lane` saves a lane. After `wait_seconds` without a turn,
+    another service is asked.
     """
 
     def __init__(
@@ -247,20 +246,20 @@ class QuestionStore:
         self._clock = clock
 
     async def insert(self, question: NewQuestion) -> Insertion:
-        """Write a question and its job in one transaction, if it is new and its asker and its thread may have one.
+        """Write a question and its job in one transaction, if it is new and within its asker's and thread's limits.
 
-        The earlier question that it asks again is closed, if it is still open: its answer may not cover the new
-        one's. So is that of an earlier version of its message. A version that comes after a later one, after the
-        deletion, or once an answer is there, is a duplicate. Characters of the text that Postgres or UTF-8 cannot store
-        are dropped. A question gets its turn after as many rounds of the queue as its asker has questions in it, so
-        people are served in turns.
+        If the question asks an earlier one again, the earlier one is closed if it is still open: its answer may not
+        cover the new question. An open question of an earlier version of its message is closed, too. A version that
+        arrives after a later one, after the deletion of the message, or after the answer, is a duplicate. Characters
+        that Postgres or UTF-8 cannot store are removed from the text. People are served in turns: the more questions
+        its asker has in the queue, the more rounds of the queue a question waits.
         """
         share = self._share if question.limited else NO_LIMITS
         question = await self.in_lane(question)
         values = vars(question) | {"text": storable(question.text)} | vars(share)
         values |= {"continues_minutes": CONTINUES_MINUTES, "wait_seconds": self._wait_seconds}
         async with self._pool.connection() as connection:
-            async with _pipeline(connection):  # one transaction, and the server is waited for once
+            async with _pipeline(connection):  # One transaction, so that the server is awaited once.
                 await connection.execute(queries.LOCK, values, prepare=True)
                 receiving = await connection.execute(queries.RECEIVE, values, prepare=True)
                 if question.late_seconds:
@@ -288,27 +287,27 @@ class QuestionStore:
         return replace(question, queue=lane)
 
     async def twin_place(self, question: NewQuestion) -> Place | None:
-        """Return the place of the same question of its asker, if that waits for its turn."""
+        """Return the place of the asker's same question if it is still waiting for its turn, else None."""
         values = vars(question) | {"text": storable(question.text)}
         row = await self._pool.fetch_one(queries.TWIN, values)
         return (await self.places([row["id"]])).get(row["id"]) if row and row["id"] else None
 
     async def places(self, question_ids: Sequence[UUID]) -> dict[UUID, Place]:
-        """Return where in the queue some questions are; those that are deleted are missing."""
+        """Return the places of questions in the queue; deleted questions are missing."""
         rows = await self._pool.fetch_all(queries.PLACES, {"ids": question_ids, "wait_seconds": self._wait_seconds})
         return {row.pop("id"): Place(**row) for row in rows}
 
     async def take_response_use(self, question_id: UUID) -> bool:
-        """Take a use of the response_url of a question; False if it is begun, or closed."""
+        """Take a use of the response_url of a question; return False if the question is begun or closed."""
         return await self._pool.fetch_one(queries.TAKE_RESPONSE_USE, {"id": question_id}) is not None
 
     async def take_turn(self, asker: Asker) -> bool:
-        """Return whether a person asks slowly enough; if so, what they ask counts, although it is no question."""
+        """Return whether a person asks slowly enough; if so, the request counts, although it is not a question."""
         row = await self._pool.fetch_one(queries.TAKE_TURN, vars(asker) | vars(self._share))
         return row is not None and row["taken"]
 
     async def rate_wait(self, question: NewQuestion | Asker) -> RateWait | None:
-        """Return how long a question has to wait that came too fast; None if it need not wait any more."""
+        """Return how long a question that came too fast has to wait; None if it need not wait any longer."""
         place = {name: getattr(question, name) for name in ("team_id", "user_id", "channel_id")}
         row = await self._pool.fetch_one(queries.RATE_WAIT, place | vars(self._share))
         return RateWait(**row) if row and row["seconds"] else None
@@ -322,7 +321,7 @@ class QuestionStore:
     async def takes_follow_up(
         self, *, team_id: str, channel_id: str, thread_ts: str, user_id: str, default: bool
     ) -> bool:
-        """Return whether a person's reply in a thread is a question: the app has answered there, and settings allow it.
+        """Return whether a reply in a thread is a question: the app has answered there, and settings allow it.
 
         `default` applies in a channel without a setting.
         """
@@ -331,22 +330,22 @@ class QuestionStore:
         return await self._pool.fetch_one(queries.ANSWERED_IN_THREAD, values, prepare=True) is not None
 
     async def take_delivery(self, delivery_key: str) -> bool:
-        """Return whether a delivery that is no question is the first of its key, in all processes together."""
+        """Return whether this delivery is the first with its key in any process; it is not a question."""
         return await self._pool.fetch_one(queries.TAKE_DELIVERY, (delivery_key,)) is not None
 
     async def record_full_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
-        """Return whether it is time to explain a thread's limit: at most once a minute, in all processes together."""
+        """Return whether to explain a thread's limit now: at most once a minute, in all processes together."""
         values = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
         return await self._pool.fetch_one(queries.NOTICE, values) is not None
 
     async def claim(
         self, question_id: UUID, claim: UUID, *, commands: Collection[str], installation: str | None = None
     ) -> Claimed | None:
-        """Take a question to work on it.
+        """Claim a question to work on it.
 
-        None if it is closed, not of these commands or of another installation, or another claim was faster.
-        `installation` is the id of the one that the process works for, None while that is unknown. The same `claim`
-        again, after its confirmation was lost, returns what it has taken.
+        Return None if the question is closed, not of these commands or of another installation, or if another claim was
+        faster. `installation` is the id of the one that the process works for, None while unknown. If a confirmation
+        was lost, the same `claim` again returns what it took.
         """
         values = {
             "id": question_id,
@@ -370,7 +369,7 @@ class QuestionStore:
         )
 
     async def hand_over(self, row: QuestionRow) -> bool:
-        """Let another process take a question that this one has taken and cannot answer."""
+        """Pass a claimed question that this process cannot answer to another process."""
         return await self._changed(queries.HAND_OVER, row)
 
     async def is_own(self, team_id: str, *, installation: str | None) -> bool:
@@ -380,19 +379,20 @@ class QuestionStore:
         return bool(row and row["own"])
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
-        """Read a question without taking it."""
+        """Read a question without claiming it."""
         return await self._row(queries.GET, {"id": question_id})
 
     async def claims(self, question_ids: Collection[UUID]) -> dict[UUID, int]:
-        """Return the number of the claim on each of these questions; a deleted one is missing.
+        """Return the number of the claim on each of these questions; deleted questions are missing.
 
-        It is -1 for a closed one, `SPENDS_PAUSED` for one that makes paid calls although an admin has paused them.
+        The number is -1 for a closed question, and `SPENDS_PAUSED` for a question that makes paid calls although an
+        admin has paused them.
         """
         rows = await self._pool.fetch_all(queries.CLAIMS, {"ids": list(question_ids)}, prepare=True)
         return {row["id"]: row["claim"] for row in rows}
 
     async def turns(self, row: QuestionRow) -> list[Turn]:
-        """Return the answered questions before this one in its conversation, in the order in which they were asked."""
+        """Return the answered questions before this one in its conversation, oldest first."""
         values = {
             name: getattr(row, name) for name in ("user_id", "conversation", "received_at", "team_id", "channel_id")
         }
@@ -406,34 +406,34 @@ class QuestionStore:
         return [(row["command"], row["text"]) for row in rows]
 
     async def record_run(self, row: QuestionRow, run_id: str, *, sent: str | None = None) -> bool:
-        """Keep the id of a background run that has just begun to cost money, and what was `sent` for it.
+        """Save the id of a background run that has just begun to cost money, and the requests `sent` for it.
 
-        Return False if the question is another worker's, or closed.
+        Return False if the question is closed or another worker's.
         """
         values = {"id": row.id, "attempt": row.claim, "run_id": run_id, "sent": sent}
         kept = await self._pool.fetch_one(queries.RECORD_RUN, values, prepare=True)
         return kept is not None and bool(kept["ours"])
 
     async def record_sent(self, question_id: UUID, sent: str | None, replaced: Sequence[UUID] = ()) -> None:
-        """Add to what was sent for a question that has no answer to save it with; delete what that replaces."""
+        """Save requests of a question that has no answer to be saved with; delete those that they replace."""
         values = {"id": question_id, "sent": sent, "replaced": list(replaced)}
         async with self._pool.transaction() as connection:
             await connection.execute(queries.REPLACE_SENT, values)
             await connection.execute(queries.RECORD_SENT, values)
 
     async def sent(self, question_id: UUID) -> SentRequests | None:
-        """Return what was sent to search services for a question; None if nothing is kept."""
+        """Return the requests sent to search services for a question; None if none are saved."""
         row = await self._pool.fetch_one(queries.SENT, {"id": question_id})
         return load_sent(row["sent"]) if row is not None and row["sent"] else None
 
     async def save_placeholder(self, row: QuestionRow, message_ts: str) -> bool:
-        """Keep the `ts` of the message that says that the search is on."""
+        """Save the `ts` of the message that announces the search."""
         return await self._changed(queries.RECORD_MESSAGE, row, message_ts=message_ts)
 
     async def save_messages(self, row: QuestionRow, outcome: Outcome, *, uses: int, unconfirmed: int = 0) -> bool:
         """Save the messages and their figures; `uses` and `unconfirmed` are the first post's, as in `mark_sending`.
 
-        If nothing is posted, they stay as they were.
+        Without a post, these two do not change.
         """
         messages = Jsonb([_kept(message) for message in outcome.messages])
         return await self._changed(
@@ -452,11 +452,11 @@ class QuestionStore:
         )
 
     async def keep_stopped(self, row: QuestionRow, result: dict[str, Any] | None) -> None:
-        """Save what was written of an answer that was stopped."""
+        """Save the written part of a stopped answer."""
         await self._pool.execute(queries.KEEP_STOPPED, {"id": row.id, "result": Jsonb(result)})
 
     async def result(self, question_id: UUID) -> KeptResult | None:
-        """Return the answer or the search results of a question; None if it is unknown or has neither."""
+        """Return the answer or the search results of a question; None if the question is unknown or has neither."""
         row = await self._pool.fetch_one(queries.RESULT, {"id": question_id})
         result = load_result(row["result"]) if row else None
         if row is None or result is None:
@@ -472,30 +472,30 @@ class QuestionStore:
         )
 
     async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
-        """Record that a part is about to be posted; False means that it must not be.
+        """Record that a part is about to be posted; return False if it must not be.
 
-        `uses` is how often the response_url will have been used then, `unconfirmed` how often this part was posted to
-        it without a clear reply, this time included. The same values may be recorded again.
+        `uses` counts the uses of the response_url including this one, `unconfirmed` the posts of this part without a
+        clear reply, including this one. The same values may be recorded again.
         """
         return await self._changed(queries.BEGIN_PART, row, part=part, uses=uses, unconfirmed=unconfirmed)
 
     async def settle(self, row: QuestionRow, state: str, *, job: int | None) -> Settled | None:
         """Close a question as answered, failed or expired, remove its job, and give its place to the next one.
 
-        Return None if it is another worker's, or was closed otherwise.
+        Return None if the question is another worker's, or already closed in another way.
         """
         values = {"id": row.id, "attempt": row.claim, "state": state, "job": job}
         closed = await self._pool.fetch_one(self._settle_query, values | self._next_limits, prepare=True)
         return None if closed is None else Settled(home_open=closed["home_open"])
 
     async def withdraw_answer(self, question_id: UUID) -> None:
-        """Note that the answer to a question is withdrawn."""
+        """Record that the answer to a question was withdrawn."""
         await self._pool.execute(queries.WITHDRAW_ANSWER, {"id": question_id})
 
     async def left_over(self, question_id: UUID, *, again: bool = False) -> LeftOver | None:
-        """Return a closed question of which something may be left in Slack or at a service; None if nothing is.
+        """Return a closed question that may have left something in Slack or at a service; None otherwise.
 
-        With `again`, also one that was cleared up: its worker may have gone on a little after that.
+        With `again`, also return a question that was cleared up: its worker may have continued a little after that.
         """
         values = {"id": question_id, "again": again}
         row = await self._pool.fetch_one(queries.LEFT_OVER, values)
@@ -507,24 +507,24 @@ class QuestionStore:
         )
 
     async def cleared(self, left: LeftOver) -> None:
-        """Note that nothing is left of a closed question, unless its message was deleted meanwhile."""
+        """Record that a closed question has left nothing, unless its message was deleted in the meantime."""
         await self._pool.execute(queries.CLEARED, {"id": left.row.id, "since": left.since})
 
     async def delete(self, question_id: UUID) -> None:
-        """Delete a closed question with everything that belongs to it."""
+        """Delete a closed question and all its rows."""
         await self._pool.execute(queries.DELETE, {"id": question_id})
 
     async def question_of_streams(self, channel_id: str, streams: Sequence[str], *, team_id: str) -> QuestionRow | None:
-        """Return the open question whose answer is being written in one of these messages; None without one."""
+        """Return the open question whose answer is being written in one of these messages; None if there is none."""
         values = {"channel_id": channel_id, "streams": list(streams), "team_id": team_id}
         return await self._row(queries.OF_STREAMS, values)
 
     async def withdraw(
         self, delivery_key: str, *, team_id: str, channel_id: str, thread_ts: str, user_id: str, seconds: float
     ) -> list[UUID]:
-        """Close the open question of a deleted message, at most so many seconds old, or have its answer withdrawn.
+        """Close a deleted message's open question of at most `seconds` of age, or have its answer withdrawn.
 
-        The message, and edits of it, that come later are duplicates. Return the ids of what was closed.
+        Later deliveries of the message or of its edits are duplicates. Return the ids of the closed questions.
         """
         message = {"delivery_key": delivery_key, "team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
         values = {**message, "user_id": user_id, "seconds": seconds, **self._next_limits}
@@ -537,11 +537,11 @@ class QuestionStore:
     async def stop(
         self, question_id: UUID, *, user_id: str, change: Change | None = None, response_url: str | None = None
     ) -> bool:
-        """Close a question of this asker as stopped; False if there is nothing to stop any more.
+        """Close a question of this asker as stopped; return False if it can no longer be stopped.
 
-        With the `response_url` of the click, if it has one, the message that was clicked can be replaced.
+        With the `response_url` of the click, if there is one, the clicked message can be replaced.
 
-        The `change` is recorded in the audit log: it is set if an admin stops another person's question.
+        `change` is recorded in the audit log; it is set if an admin stops another person's question.
         """
         values = {"id": question_id, "user_id": user_id, "response_url": response_url} | self._next_limits
         async with self._pool.transaction() as connection:
@@ -551,7 +551,7 @@ class QuestionStore:
         return stopped
 
     async def enqueue_forgotten(self, connection: AsyncConnection[DictRow]) -> int:
-        """Enqueue the open questions without a job, and those whose turn has come; return how many there were.
+        """Enqueue open questions without a job, and questions whose turn has come; return their number.
 
         Must run in the transaction that holds the lock of the sweep.
         """
@@ -571,7 +571,10 @@ class QuestionStore:
 
     @property
     def _next_limits(self) -> dict[str, int]:
-        """What decides which question is next; `behind` is how many rounds away a person's last one in the queue is."""
+        """Return the values that select the next question.
+
+        `behind` is how many rounds a person's last question waits in the queue.
+        """
         share = self._share
         return {
             "behind": max(0, share.queued_per_person - 1),
@@ -591,32 +594,35 @@ _SILENCE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
-"""A server that vanished is noticed within 25 seconds, instead of a quarter of an hour.
+"""A vanished server is noticed within 25 seconds, instead of a quarter of an hour.
 
 https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-TCP-USER-TIMEOUT
 """
 
 
 CLOSED_AGAIN_SECONDS = 0.1
-"""The pause between two tries for a connection while the server closes each new one."""
+"""The pause between two attempts to connect while the server closes each new connection."""
 
 ONLY_ON_REQUEST = 2**31
-"""After so many executions a statement is prepared unasked: never."""
+"""The number of executions after which a statement is prepared without a request: never."""
 
 IDLE_SECONDS = 10
 """The longest pause between two queries of one transaction."""
 
 RECONNECT_SECONDS = 0.5
-"""A pool stops trying to connect after this time and starts over at the next request. Otherwise its pauses double up to
-a minute (https://www.psycopg.org/psycopg3/docs/advanced/pool.html#connection-quality), and a database that is back is
-noticed that much later."""
+"""After this time, a pool stops trying to connect and starts again at the next request.
+
+Otherwise its pauses double up to a minute
+(https://www.psycopg.org/psycopg3/docs/advanced/pool.html#connection-quality), and a database that is back is noticed
+that much later.
+"""
 
 
 async def _configure(connection: AsyncConnection[DictRow]) -> None:
     """Commit each statement, and prepare those that are executed with `prepare=True`.
 
-    Have the server end a transaction that this process leaves open, suspended or cut off: others wait for its locks.
-    A pooler's connections are also others', so there nothing is prepared or set.
+    The server ends a transaction that this process leaves open, suspended or cut off, since others wait for its locks.
+    A pooler shares its connections with others, so nothing is prepared or set there.
     """
     await connection.set_autocommit(True)
     if not await is_pooled(connection):
@@ -627,7 +633,7 @@ async def _configure(connection: AsyncConnection[DictRow]) -> None:
 def connection_pool(conninfo: str, *, size: int = 5, seconds: float = 1.0) -> Pool:
     """Build a pool of at most `size` connections, not opened yet.
 
-    Small hosted databases allow about twenty connections in all. A caller waits at most `seconds` for one.
+    Small hosted databases allow about twenty connections altogether. A caller waits at most `seconds` for one.
     """
     return Pool(
         conninfo,

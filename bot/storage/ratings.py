@@ -1,4 +1,4 @@
-"""The ratings of answers, read as rates for admins."""
+"""The ratings of answers, as rates for admins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FEEDBACK_DAYS = 30
 """How far back admins see ratings."""
 
 LISTED_BAD = 10
-"""The most questions that admins see."""
+"""The most questions that are listed for admins."""
 
 _RATINGS = """
     SELECT coalesce(q.provider, '') AS provider, coalesce(q.effort, '') AS effort,

@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 600.0
 SWEEP_AT_ONCE_SECONDS = 30.0
-"""The pause between two sweeps, and the one if no text is kept at all."""
+"""The pause between two sweeps if no text is kept at all."""
 
 START_SECONDS = 5.0
-"""How long the first sweep waits after a start: questions that came meanwhile are answered first."""
+"""How long the first sweep waits after a start, so that waiting questions are answered first."""
 
 BATCH = 200
-"""How many rows one transaction changes: it holds their locks for some milliseconds."""
+"""The most rows that one transaction changes: it holds their locks for some milliseconds."""
 
 PAUSE_SECONDS = 0.05
 """The pause between two batches, in which others get their turn."""
@@ -34,9 +34,9 @@ _ONE_AT_A_TIME = "SELECT set_config('lock_timeout', '1000', true), pg_try_adviso
 
 @dataclass(frozen=True, kw_only=True)
 class Retention:
-    """Deletes the texts that are older than `days`; 0 is for those of every settled question.
+    """Deletes texts that are older than `days`; 0 means those of every settled question.
 
-    Every process runs it. In a transaction only one of them deletes, and none waits for the others.
+    Every process runs it. Only one of them deletes at a time, and none waits for the others.
     """
 
     pool: Pool
@@ -44,7 +44,7 @@ class Retention:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def run(self) -> None:
-        """Sweep again and again, until cancelled."""
+        """Sweep repeatedly until cancelled."""
         await self.sleep(START_SECONDS)
         while True:
             try:
@@ -59,9 +59,9 @@ class Retention:
             await self.sleep(SWEEP_SECONDS if self.days else SWEEP_AT_ONCE_SECONDS)
 
     async def sweep(self) -> int:
-        """Delete what is outdated in every table; return how many rows that were."""
+        """Delete outdated rows in every table; return their number."""
         deleted = 0
-        # Questions before what goes with them.
+        # Questions before the rows that belong to them.
         for name in sorted(TABLES, key=lambda name: TABLES[name].parent is not None):
             deleted += await self._sweep_table(name)
         return deleted

@@ -1,6 +1,6 @@
-"""What the app itself offers, by a button or as a prompt, is answered once a workspace and hour, for all who ask it.
+"""Answers to the app's own offers (buttons and prompts), shared within a workspace for an hour.
 
-Only what is asked of the web alone is shared: no earlier turn, no message of a thread and no earlier answer goes along.
+Only questions asked of the web alone are shared: without earlier turns, messages of a thread or an earlier answer.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _FIND = """
         WHERE q.id = coalesce(%(awaited)s, s.question_id)) AS state
     FROM shared_answers s WHERE team_id = %(team_id)s AND key = %(key)s AND at > now() - interval '1 hour'
 """
-"""Read the answer, and the state of the question that is awaited, or of the one that is to get it.
+"""Read the answer, and the state of the awaited question, or of the one that is asking for the answer.
 
-One that is answered may still be posting what it has.
+An answered question may still be posting.
 """
 
 _LEAD = """
@@ -49,34 +49,34 @@ _LEAD = """
                 AND q.state IN ('working', 'delivering')))
     RETURNING key
 """
-"""Have this question get the answer, unless there is one, or another one that is in work is to get it.
+"""Make this question ask for the answer, unless there is an answer or another question in work is asking.
 
-Of one that said so after this statement began, its state may not be seen yet.
+The state of a question that said so after this statement began may not be visible yet.
 """
 
 _SAVE = """
     UPDATE shared_answers SET answer = %(answer)s, question_id = NULL, at = now()
     WHERE (team_id, key, question_id, claim) = (%(team_id)s, %(key)s, %(id)s, %(claim)s) RETURNING key
 """
-"""Save the answer, without its question, if that was to get it."""
+"""Save the answer without its question, if this question was to ask for it."""
 
 LOOK_SECONDS = 0.5
-"""The pause between two looks for an answer that another question gets."""
+"""The pause between two checks for an answer that another question is getting."""
 
 _NOTHING_TO_SHARE = frozenset({"answered", "failed", "expired"})
-"""The states of a question that asked in vain. Who waited for it waits for no other one, which may take as long."""
+"""The states of a question that asked in vain; whoever waited for it then asks, rather than wait as long again."""
 
 _MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
-"""The moment that a model is told, which makes no other question."""
+"""The time in a prompt for a model; it does not make a different question."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SharedAnswers:
-    """The step that answers the question `row` as another one was answered in the last hour, if one was.
+    """The step that answers the question `row` with the same question's answer of the last hour, if there is one.
 
-    Two are the same only with every option and setting that the provider gets. What asks the same meanwhile waits; if
-    the first fails, each asks by itself, and if it is stopped or its process dies, the next one asks for all. Pages are
-    not shared. `on_shared` is called with the time of an answer that another question got.
+    Two questions are the same only if the provider gets the same options and settings. The same question asked in the
+    meantime waits. If the first one fails, each asks by itself; if it is stopped or its process dies, the next one asks
+    for all. Pages are not shared. `on_shared` is called with the time of the shared answer.
     """
 
     pool: Pool
@@ -98,7 +98,7 @@ class SharedAnswers:
                 yield reply
 
     async def _shared(self, key: str) -> Answer | None:
-        """Return the answer, as soon as the question has it that gets it; None if this one is to ask."""
+        """Wait for the answer if another question is asking, and return it; None if this question has to ask."""
         awaited: UUID | None = None
         while True:
             found = await self._run(_FIND, key, awaited=awaited) or {}
@@ -113,7 +113,7 @@ class SharedAnswers:
             await self.pause(LOOK_SECONDS)
 
     async def _run(self, query: LiteralString, key: str, **values: object) -> DictRow | None:
-        """Return the row, None if there is none or the database is unavailable."""
+        """Return the row; None if there is none or the database is unavailable."""
         values |= {"team_id": self.row.team_id, "id": self.row.id, "claim": self.row.claim, "key": key}
         try:
             return await self.pool.fetch_one(query, values)
@@ -123,5 +123,5 @@ class SharedAnswers:
 
 
 def _is_best(answer: Answer) -> bool:
-    """Return whether another call would not give a better answer."""
+    """Return whether another call could not give a better answer."""
     return bool(answer.text.strip()) and not (answer.failed or answer.stand_in or answer.incomplete is not None)

@@ -20,7 +20,7 @@ from perplexity.types import JSON
 log = logging.getLogger(__name__)
 
 RUN_SECONDS = 20.0
-"""How long a run waits for the database to record it; its own time runs meanwhile."""
+"""How long a run waits for the database to record it, while its own time passes."""
 
 _GET = """
     SELECT run_id, result, extract(epoch FROM clock_timestamp() - begun_at)::float8 AS age
@@ -47,19 +47,19 @@ _PUT_RUN = """
         RETURNING question_id)
     SELECT question_id FROM kept WHERE NOT EXISTS (SELECT FROM closed)
 """
-"""Keep the run of a stage. That of a question that was closed while it began is cancelled by the clear-up."""
+"""Save the run of a stage. If the question was closed while the run began, the clear-up cancels the run."""
 
 _RUNS = "SELECT run_id FROM stages WHERE question_id = %(id)s AND run_id IS NOT NULL AND result IS NULL"
 
 
 class StageStore:
-    """The table's operations. A worker that lost its claim on the question writes nothing."""
+    """A worker that lost its claim on the question writes nothing."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def get(self, question_id: UUID, stage: str) -> dict[str, Any] | None:
-        """Return a stage's `run_id`, its `age` in seconds and its `result`, None if it was not begun."""
+        """Return a stage's `run_id`, its `age` in seconds and its `result`; None if it has not begun."""
         return await self._pool.fetch_one(_GET, {"id": question_id, "stage": stage})
 
     async def put(self, row: QuestionRow, stage: str, result: Mapping[str, JSON], **figures: float | None) -> bool:

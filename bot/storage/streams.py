@@ -1,6 +1,6 @@
-"""What the database knows of streamed answers: their messages, and the calls that a workspace has left this minute.
+"""The database's knowledge of streamed answers: their messages, and a workspace's remaining calls of this minute.
 
-All streams of a workspace share Slack's limits, in whatever process they are, so their calls are counted here.
+All streams of a workspace share Slack's limits, in whatever process they run, so their calls are counted here.
 https://docs.slack.dev/apis/web-api/rate-limits
 """
 
@@ -17,22 +17,22 @@ from bot.storage.questions import Pool
 STARTS_PER_MINUTE = 20
 APPENDS_PER_MINUTE = 100
 EDITS_PER_MINUTE = 46
-"""Slack allows 50; the others are for answers of commands that show no text while they work.
+"""The edits of streams per minute. Slack allows 50; the others are for commands that show no text while they work.
 
-Each answer that is shown by edits keeps one of them, for the edit that shows the finished answer.
+Each answer shown by edits keeps one edit for its finished text.
 """
 
 STATUS_EDITS_PER_MINUTE = 20
-"""How many edits there may be before none is left for progress: the others are for text."""
+"""The edits after which none is left for progress; the others are for text."""
 
 WINDOW_SECONDS = 61
 """A minute, and a second in which calls can overtake each other on their way."""
 
 RESERVED_SECONDS = 330
-"""How long a start keeps the place of its stop: a stream lives for less."""
+"""How long a start keeps the place of its stop; no stream lives longer."""
 
 UNSUPPORTED_HOURS = 24
-"""For how long a workspace counts as one without streams after Slack said so."""
+"""How long a workspace counts as one without streams after Slack said so."""
 
 
 class CallPermit(Enum):
@@ -40,13 +40,13 @@ class CallPermit(Enum):
 
     GRANTED = "granted"
     USED_UP = "used up"
-    """The workspace has no such call left in this minute, or no streams."""
+    """The workspace has no such call left in this minute, or does not support streams."""
     LOST = "lost"
     """The question is closed or another worker's."""
 
 
 def _recent(column: LiteralString) -> LiteralString:
-    """Return the SQL expression of the times of a column that still count."""
+    """Return the SQL expression for the times in a column that still count."""
     return (
         f"ARRAY(SELECT at FROM unnest(calls.{column}) at "
         f"WHERE at > clock_timestamp() - {WINDOW_SECONDS} * interval '1 second')"
@@ -63,7 +63,8 @@ _OURS = """
 def _take(column: LiteralString, limit: LiteralString, *, sharing: LiteralString) -> LiteralString:
     """Return the statement that takes one call, and records how many characters were shown before it.
 
-    `sharing` counts the answers that such calls are for, as `answers`; `limit` is an expression of that.
+    `sharing` counts, as `answers`, the answers that share these calls; `limit` is an SQL expression that may use this
+    number.
     """
     return f"""
         WITH ours AS ({_OURS}),
@@ -119,7 +120,7 @@ START = f"""
         WHERE id = %(id)s AND EXISTS (SELECT FROM taken))
     SELECT EXISTS (SELECT FROM ours) AS ours, (SELECT reserved FROM taken) AS reserved
 """
-"""Take a start and reserve its stop, and record that a message may be there from now on that has no known `ts`."""
+"""Take a start and reserve its stop, and record that a message with an unknown `ts` may exist from now on."""
 
 STARTED = """
     UPDATE questions SET streams = %(streams)s
@@ -159,7 +160,7 @@ class StreamLog:
         self._pool = pool
 
     async def start(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, datetime | None]:
-        """Take the start of a stream; return also the place that is reserved for its stop."""
+        """Take the start of a stream; also return the place that is reserved for its stop."""
         found = await self._one(START, row, shown=shown)
         if not found.get("ours"):
             return CallPermit.LOST, None
@@ -167,40 +168,40 @@ class StreamLog:
         return (CallPermit.USED_UP if reserved is None else CallPermit.GRANTED), reserved
 
     async def started(self, row: QuestionRow, streams: Sequence[str]) -> bool:
-        """Record the messages of an answer; False if it is another worker's."""
+        """Record the messages of an answer; return False if the question is another worker's."""
         return await self._pool.fetch_one(STARTED, self._values(row, streams=list(streams))) is not None
 
     async def append(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
-        """Take an append; return also the seconds until the stream's next one, which leave calls to others.
+        """Take an append; also return the seconds until the stream's next one, which leave calls to others.
 
         `shown` is how many characters of the answer Slack has confirmed.
         """
         return _share(await self._one(APPEND, row, shown=shown), APPENDS_PER_MINUTE)
 
     async def edit(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
-        """Take an edit that shows text; return also the seconds until the answer's next one."""
+        """Take an edit that shows text; also return the seconds until the answer's next one."""
         return _share_of_edits(await self._one(EDIT, row, shown=shown))
 
     async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
-        """Take an edit that shows progress; return also the seconds until the answer's next one."""
+        """Take an edit that shows progress; also return the seconds until the answer's next one."""
         return _share_of_edits(await self._one(EDIT_STATUS, row, shown=shown))
 
     async def edit_progress(self, row: QuestionRow) -> float | None:
-        """Take an edit that shows progress; return the seconds until the next one, None if there is none now."""
+        """Take an edit that shows progress; return the seconds until the next one, None if none is left now."""
         permit, pause = await self.edit_status(row, shown=0)
         return pause if permit is CallPermit.GRANTED else None
 
     async def final_edit(self, row: QuestionRow) -> None:
-        """Take the edit that shows the finished answer, which was kept for it."""
+        """Take the edit that was kept for the finished answer."""
         await self._pool.execute(FINAL_EDIT, {"team_id": row.team_id}, prepare=True)
 
     async def ended(self, row: QuestionRow, streams: Sequence[str], *, shown: int, reserved: datetime | None) -> None:
-        """Record that no message of an answer is open any more; the stop takes its reserved place."""
+        """Record that an answer has no open message any longer; the stop takes its reserved place."""
         values = self._values(row, streams=list(streams), shown=shown, reserved=reserved, team_id=row.team_id)
         await self._pool.execute(ENDED, values)
 
     async def unsupported(self, team_id: str) -> None:
-        """Record that a workspace has no streams."""
+        """Record that a workspace does not support streams."""
         await self._pool.execute(UNSUPPORTED, {"team_id": team_id})
 
     async def known(self, row: QuestionRow) -> set[str]:
@@ -229,8 +230,8 @@ def _share_of_edits(found: dict[str, Any]) -> tuple[CallPermit, float]:
 
 
 def fair_pause(used: int, limit: int, *, sharing: int) -> float:
-    """Return the seconds between two calls of each of several answers so that none of them waits for a whole minute.
+    """Return the seconds between two calls of each answer so that no answer has to wait for a whole minute.
 
-    It is an equal share when half of the minute's calls are used, less before, since most answers are over soon.
+    It is an equal share once half of the minute's calls are used, and less before, since most answers end soon.
     """
     return sharing * WINDOW_SECONDS / limit * (0.5 + used / limit)
