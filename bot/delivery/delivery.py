@@ -1,4 +1,4 @@
-"""Delivers the parts of one answer in order: which route is tried, after what pause, and when delivery ends.
+"""Delivers the parts of one answer in order: chooses the route, waits between attempts, and gives up at last.
 
 The row records each part before it is posted, so that after a crash only that part may be posted twice.
 """
@@ -24,13 +24,13 @@ from bot.storage.questions import QuestionStore
 log = logging.getLogger(__name__)
 
 MAX_DELIVERY_SECONDS = 35 * 60
-"""How long a part is retried while Slack is unavailable, from the first attempt."""
+"""How long a part is retried while Slack is unavailable, counted from the first attempt."""
 
 MIN_PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 15.0
 
 SLACK_ERROR_TRIES = 3
-"""After this many internal errors of Slack at one message, it is sent as plain text."""
+"""After this many internal errors of Slack at one message, the message is sent as plain text."""
 
 UNVERIFIABLE_TRIES = 2
 """After this many posts without a clear reply that cannot be looked up, the next route is tried."""
@@ -48,7 +48,7 @@ MAX_WAIT_SECONDS = 300.0
 class ClaimLost(Exception):
     """Another worker has claimed the question, so this one must post nothing more.
 
-    `noted` is whether it was stopped, and its message says so already, below the text that was shown.
+    `noted` is whether the question was stopped, and its message already says so below the visible text.
     """
 
     noted = False
@@ -120,7 +120,7 @@ class Delivery:
         return True
 
     async def _send_part(self, part: OutgoingPart, *, recorded: Route | None) -> tuple[bool, int]:
-        """Post one part with retries; return whether it is posted and the uses of the response_url so far.
+        """Post one part with retries; return whether it is posted, and the uses of the response_url so far.
 
         `recorded` is the route of its first post, if that is already recorded.
         """
@@ -227,7 +227,7 @@ def _after_failure(part: OutgoingPart, result: Retryable, state: _PartState, *, 
 
 
 def _may_be_posted(row: QuestionRow) -> bool:
-    """Return whether the row's part may be posted already: a worker died, or the pending message's `ts` is unknown."""
+    """Return whether the row's part may already be posted: a worker died, or the pending message's `ts` is unknown."""
     unknown_pending = row.part == 0 and row.thread_ts is not None and row.message_ts is None
     return row.redeliveries > 0 or unknown_pending
 

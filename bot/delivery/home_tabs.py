@@ -1,4 +1,4 @@
-"""Tells the home tabs what happened; nothing if no feature shows any."""
+"""Informs the home tabs; does nothing if no feature shows one."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Shows(Protocol):
 
 @dataclass(kw_only=True)
 class HomeTabs:
-    """The home tabs of people. `views` publishes them, `withdrawal` deletes what is deleted there.
+    """The home tabs of people. `views` publishes them; `withdrawal` deletes the answers that people delete there.
 
-    The feature that shows them sets `shown_by`.
+    The feature that shows the tabs sets `shown_by`.
     """
 
     views: Views

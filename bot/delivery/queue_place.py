@@ -1,7 +1,7 @@
 """Says to people whose question waits for its turn how long that takes, and who is ahead of them.
 
-That is in the status of a message's thread, which takes none of the edits that answers share, or once in what a command
-was acknowledged with.
+For a message, this is the status of its thread, which uses none of the edits that answers share; for a command, it
+appears once, in its acknowledgement.
 """
 
 from __future__ import annotations
@@ -27,23 +27,26 @@ from bot.storage.questions import QuestionStore
 log = logging.getLogger(__name__)
 
 PlaceMessage = Callable[[str], OutgoingMessage]
-"""Returns the message that says to the asker of a command who is ahead."""
+"""Returns the message that tells the asker of a command who is ahead."""
 
 LOOK_SECONDS = 3.0
-"""The pause between two looks at the queue."""
+"""The pause between two checks of the queue."""
 
 STATUS_SECONDS = 10.0
-"""A status changes at most so often."""
+"""The shortest time between two changes of a status."""
 
 POST_SECONDS = 2.0
-"""How long the message for a command may take, lest it comes after an answer; who is begun sooner gets none."""
+"""How long posting the message for a command may take, so that it does not come after an answer.
+
+A question that will begin sooner gets no message.
+"""
 
 AT_ONCE = 10
-"""How many statuses are set after one look; Slack takes 600 a minute. The ones that were set longest ago go first."""
+"""The most statuses that are set after one check; Slack accepts 600 a minute. The oldest statuses go first."""
 
 MAX_WATCHED = 500
 SHOWN_SECONDS = 60.0
-"""After this time a status is set again, even if nothing has moved: Slack removes it after two minutes."""
+"""After this time a status is set again, even if nothing has changed: Slack removes it after two minutes."""
 
 
 TOLD_AFTER_SECONDS = 5.0
@@ -81,7 +84,7 @@ def _rounded(seconds: float) -> str:
 
 @dataclass(kw_only=True)
 class _Watched:
-    """A question since a moment; `told` is for how many seconds its asker knows that it waits."""
+    """A question watched since a moment; its asker has been told of a wait of `told` seconds."""
 
     question: NewQuestion
     message: PlaceMessage | None
@@ -94,7 +97,7 @@ class _Watched:
 
 @dataclass(kw_only=True)
 class QueuePlaces:
-    """Looks at the queue for the questions that this process received; one query for all, and none without any.
+    """Watches the places of the questions that this process received: one query for all, none without any.
 
     `replace_original` replaces what a command was acknowledged with. `start` runs work in the background; `sleep` and
     `clock` are its time.
@@ -110,9 +113,9 @@ class QueuePlaces:
     _added: asyncio.Event = field(default_factory=asyncio.Event)
 
     def watch(self, question: NewQuestion, place: Waits, message: PlaceMessage | None) -> None:
-        """Show the place of a question until it is begun or has ended. Returns at once.
+        """Show the place of a question until it begins or ends. Returns at once.
 
-        It was received at this place, which the asker of a command knows; `message` is for a command.
+        `place` is its place when it was received, which the asker of a command knows; `message` is for a command.
         """
         if len(self._watched) >= MAX_WATCHED or (place.seconds is None and not waits_long(place)):
             return
@@ -144,17 +147,17 @@ class QueuePlaces:
                 if own.message is not None:
                     self._correct(own, place, waited)
                 elif own.status or waits_long(place, waited=waited):
-                    # Slack shows it behind the app's name.
+                    # Slack shows it after the app's name.
                     status, age = f"is busy. {place_sentence(place)}", self.clock() - own.at
                     if age > SHOWN_SECONDS or (status != own.status and age >= STATUS_SECONDS):
                         moved.append((own, question_id, status))
             elif own.status:
-                # Also of a question that was begun: its status may have come after the message that removes one.
+                # Includes begun questions: a status may have arrived after the message that removes it.
                 moved.append((own, question_id, ""))
             else:
                 del self._watched[question_id]
         moved.sort(key=lambda one: one[0].at)
-        # Each in the context of its request, which names the workspace.
+        # Each runs in the context of its request, which names the workspace.
         shown = [
             asyncio.create_task(self._show(own, question_id, status), context=own.context)
             for own, question_id, status in moved[:AT_ONCE]
@@ -162,7 +165,7 @@ class QueuePlaces:
         await asyncio.gather(*shown)
 
     def _correct(self, own: _Watched, place: Place, waited: float) -> None:
-        """Say once to the asker of a command that it waits, or waits more than twice as long as was said."""
+        """Tell the asker of a command once that the question waits, or waits more than twice as long as announced."""
         left = place.seconds or 0.0
         late = waited + left > 2 * own.told + TOLD_AFTER_SECONDS
         if late and (left > POST_SECONDS or waited > 2 * TOLD_AFTER_SECONDS - LOOK_SECONDS):
@@ -179,5 +182,5 @@ class QueuePlaces:
         own.status, own.at = status, self.clock()
         question = own.question
         result = await self.chat.set_status(question.channel_id, question.thread_ts or "", status)
-        if isinstance(result, RouteClosed):  # Slack shows no status there
+        if isinstance(result, RouteClosed):  # Slack shows no status there.
             self._watched.pop(question_id, None)

@@ -57,12 +57,12 @@ class OutgoingPart:
 
     @property
     def private(self) -> bool:
-        """Whether only the asker may see it although others can read the place of the question."""
+        """Whether only the asker may see the part, although others can read the place of the question."""
         return self.message.private and self.row.surface in CHANNEL_THREADS
 
     @property
     def replaces_pending(self) -> bool:
-        """Whether the part is the first of a private answer, which takes the place of the pending message."""
+        """Whether the part is the first of a private answer, which replaces the pending message."""
         return self.number == 0 and self.audience is Audience.ASKER and not self.row.action
 
     @property
@@ -103,7 +103,7 @@ class ResponseUrlRoute:
     response_url_cost: int = 1
 
     def accepts(self, part: OutgoingPart) -> bool:
-        """Return whether the response_url can be used, and this part was not posted to it twice without a reply."""
+        """Return whether the response_url can be used, and this part was not posted there twice without a reply."""
         if part.unconfirmed >= MAX_UNCONFIRMED:
             return False
         return response_url_usable(
@@ -111,7 +111,7 @@ class ResponseUrlRoute:
         )
 
     async def post(self, part: OutgoingPart) -> PostResult:
-        """Post the part; the first part of a private answer replaces the pending message, if that can be replaced."""
+        """Post the part; the first part of a private answer replaces the pending message if possible."""
         url = part.row.response_url or ""
         result = await self.response_urls.post(url, part.message, audience=part.audience, replace=part.replaces_pending)
         if isinstance(result, Retryable) and result.maybe_posted:
@@ -123,7 +123,7 @@ class ResponseUrlRoute:
 class ChatRoute:
     """Posts to the question's channel, in its thread if it has one.
 
-    `accepts` returns whether a part belongs there. `on_closed` gets Slack's error if the app may not post there.
+    `accepts` returns whether a part belongs there. `on_closed` receives Slack's error if the app may not post there.
     """
 
     chat: Chat
@@ -133,7 +133,7 @@ class ChatRoute:
     response_url_cost: int = 0
 
     async def post(self, part: OutgoingPart) -> PostResult:
-        """Post the part unless it is found there; Slack refuses if the app is not a member of the channel."""
+        """Post the part unless it is already there; Slack refuses if the app is not a member of the channel."""
         row = part.row
         result = await post_once(self.chat, part, channel=row.channel_id, thread_ts=row.thread_ts)
         if isinstance(result, RouteClosed) and self.on_closed is not None:
@@ -181,9 +181,11 @@ class EditMessageRoute:
         return _message_to_edit(part.row, part.number) is not None and not part.private
 
     async def post(self, part: OutgoingPart) -> PostResult:
-        """Replace the pending message. Delete one that cannot be changed: it would say forever that it is searching.
+        """Replace the pending message.
 
-        One that can be changed only after a long pause is deleted too, since another route is tried first.
+        If it cannot be changed, delete it: it would otherwise say forever that it is searching.
+
+        If it can be changed only after a long pause, it is deleted too, since another route is tried first.
         """
         channel, ts = part.row.channel_id, _message_to_edit(part.row, part.number) or ""
         result = await self.chat.update(channel, ts, part.message)
@@ -200,12 +202,12 @@ MAX_RATE_LIMIT_SECONDS = 60.0
 
 
 def needs_long_pause(result: Retryable) -> bool:
-    """Return whether Slack asks for so long a pause that another route is tried first."""
+    """Return whether Slack asks for such a long pause that another route is tried first."""
     return result.seconds is not None and result.seconds > MAX_RATE_LIMIT_SECONDS
 
 
 STILL_STREAMED = "streaming_state_conflict"
-"""Slack's error for a change of a message whose stream was not ended."""
+"""Slack's error for changing a message whose stream was not ended."""
 
 
 def _message_to_edit(row: QuestionRow, part: int) -> str | None:
@@ -218,7 +220,7 @@ def _message_to_edit(row: QuestionRow, part: int) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class EphemeralRoute:
-    """Posts a message in the channel that only the asker sees, and only while they have it open.
+    """Posts a message in the channel that only the asker sees, and only while the channel is open.
 
     Slack shows it in a thread only if the thread has replies:
     https://docs.slack.dev/reference/methods/chat.postEphemeral
@@ -233,7 +235,7 @@ class EphemeralRoute:
         return part.private
 
     async def post(self, part: OutgoingPart) -> PostResult:
-        """Post the part. Slack cannot look it up, so it is posted again if the reply was lost."""
+        """Post the part. Slack cannot look such a message up, so it is posted again if the reply was lost."""
         row = part.row
         thread_ts = None if row.begins_thread else row.thread_ts
         return await self.chat.post_ephemeral(row.channel_id, row.user_id, part.message, thread_ts=thread_ts)
@@ -243,7 +245,7 @@ class EphemeralRoute:
 class DirectMessageRoute:
     """Posts a direct message to the asker, if every other route is closed.
 
-    `delete_pending` deletes the pending message, or what has taken its place without a clear reply from Slack.
+    `delete_pending` deletes the pending message, or the message that has replaced it without a clear reply from Slack.
     """
 
     chat: Chat
@@ -256,7 +258,7 @@ class DirectMessageRoute:
         return bool(part.row.user_id)
 
     async def post(self, part: OutgoingPart) -> PostResult:
-        """Post the part, with the reason and the question, unless it is found there."""
+        """Post the part, with the reason and the question, unless it is already there."""
         try:
             channel = await self.chat.open_direct_message(part.row.user_id)
         except FAILURES as error:
@@ -303,12 +305,12 @@ def response_url_usable(row: QuestionRow, *, uses: int, age: float, slack_api_ur
 
 
 def leaves_placeholder(row: QuestionRow, audience: Audience) -> bool:
-    """Return whether a pending message that only the asker sees is left, since everyone sees the answer."""
+    """Return whether a private pending message remains although everyone sees the answer."""
     return audience is Audience.CHANNEL and (row.surface == "slash" or row.replaces_clicked)
 
 
 async def post_once(chat: Chat, part: OutgoingPart, *, channel: str, thread_ts: str | None) -> PostResult:
-    """Post the part unless it is found; in a thread, update what is found, since it may be the pending message."""
+    """Post the part unless it is already there; in a thread, update what was found: it may be the pending message."""
     found: LookupResult = NotFound()
     if part.maybe_posted:
         found = await chat.find(

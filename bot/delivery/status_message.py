@@ -41,7 +41,7 @@ MAX_PAUSE_SECONDS = 2.0
 
 DELETE_TRIES = 6
 MAX_DELETE_PAUSE_SECONDS = 10.0
-"""A message that is not deleted stays for good, and may say that a search is on."""
+"""The longest pause before a deletion. An undeleted message stays for good, and may say that a search is on."""
 
 
 async def delete(chat: Chat, channel: str, ts: str) -> PostResult:
@@ -73,9 +73,9 @@ class StatusMessages:
     async def post_pending(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
         """Post the pending message that a listener could not post, and return the updated row.
 
-        In a thread the answer replaces this message; after a click it replaces the message with the button. The answer
-        to a question that a button below another answer asked comes after that one, and the click was replied to. Raise
-        ClaimLost if another worker took over.
+        In a thread, the answer replaces this message; after a click, the message replaces the one with the button. A
+        question asked by a button below an answer gets none: its answer follows that one, and the click was replied to.
+        Raises ClaimLost if another worker took over.
         """
         message = escaping.sanitize_message(message)
         if row.thread_ts is not None:
@@ -88,7 +88,7 @@ class StatusMessages:
         return row if isinstance(result, Retryable) and not result.maybe_posted else used
 
     async def reply_privately(self, url: str | None, message: OutgoingMessage) -> None:
-        """Show a message to the person who clicked, next to the message; tried once."""
+        """Show a message to the person who clicked, next to the clicked message; tried once."""
         if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):
             await self.response_urls.post(
                 url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=False
@@ -193,15 +193,15 @@ class StatusMessages:
 
 
 MAX_PROGRESS_USES = 3
-"""Of the five uses of a response_url, including the pending message; the others are the answer's."""
+"""The most uses of a response_url, of five, for progress and the pending message; the others are the answer's."""
 
 
 @dataclass(kw_only=True)
 class ProgressUpdater:
     """Shows one question's progress; each message is tried once.
 
-    `take_edit` takes an edit from the workspace's share, unless its caller does, and returns the seconds until the next
-    one. `clock` is monotonic. `response_url_uses` counts the uses that progress has taken.
+    `take_edit` takes an edit from the workspace's share and returns the seconds until the next one; it is None if the
+    caller takes the edits. `clock` is monotonic. `response_url_uses` counts the uses that progress has taken.
     """
 
     row: QuestionRow
@@ -217,18 +217,18 @@ class ProgressUpdater:
 
     @property
     def editable(self) -> bool:
-        """Whether the message is in a thread, so that it can be changed as often as Slack allows."""
+        """Whether the message is in a thread, where it can be changed as often as Slack allows."""
         return self.row.thread_ts is not None and self.row.message_ts is not None
 
     @property
     def milestones_shown(self) -> int:
-        """How many milestones were shown before: each took one use of the response_url."""
+        """The number of milestones shown before: each took one use of the response_url."""
         return 0 if self.editable else self.row.response_uses
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool | None:
         """Show a message; return whether it arrived, None if that is unknown.
 
-        Raise RequestCancelled if it is stopped or taken over.
+        Raises RequestCancelled if the question is stopped or taken over.
         """
         await self._check_claim()
         if self.clock() < self.paused_until:
@@ -280,7 +280,7 @@ class ProgressUpdater:
     async def _check_claim(self) -> None:
         """Raise RequestCancelled if the question was closed or taken over; do nothing if the database is unavailable.
 
-        Progress posted in a thread may have overwritten the answer of another worker: restore it.
+        If progress in a thread has overwritten the answer of another worker, restore the answer.
         """
         try:
             current = await self.questions.get(self.row.id)

@@ -1,4 +1,4 @@
-"""Withdrawing an answer whose question was deleted, unless someone has replied to it."""
+"""Withdraws an answer whose question was deleted, unless someone has replied to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class Deleted(Enum):
-    """Whether those messages of an answer were deleted that are to be."""
+    """The result of deleting the messages of an answer."""
 
     ALL = ""
     LATER = "Slack didn’t delete my messages just now, so I kept the question. Please delete it again in a minute."
@@ -30,16 +30,16 @@ class Deleted(Enum):
         "I deleted the question, but my messages in its thread stay: "
         "Slack doesn’t let me read the thread, or delete them."
     )
-    """Slack does not let the app read the thread, or delete them."""
+    """Slack does not let the app read the thread, or delete the messages."""
 
 
 _GONE = frozenset({"message_not_found", "thread_not_found"})
-"""Slack's errors for a message that is deleted already. https://docs.slack.dev/reference/methods/chat.delete#errors"""
+"""Slack's errors for a message that is already deleted. https://docs.slack.dev/reference/methods/chat.delete#errors"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerWithdrawal:
-    """Withdraws answers: deletes their messages, so that they are sent with no later question."""
+    """Withdraws answers: deletes their messages, and excludes them from later questions."""
 
     questions: QuestionStore
     chat: Chat
@@ -57,9 +57,9 @@ class AnswerWithdrawal:
             await self.questions.withdraw_answer(row.id)
 
     async def delete(self, row: QuestionRow) -> str:
-        """Withdraw the answer to a question, and delete all that is kept of both; raise nothing.
+        """Withdraw the answer to a question, and delete everything kept of both. Raises nothing.
 
-        Return a sentence for the asker about what is not deleted, empty without one. If Slack is unavailable, the
+        Return a sentence for the asker about the parts that remain, or an empty string. If Slack is unavailable, the
         question is kept, so that the asker can delete it again.
         """
         try:
@@ -75,7 +75,7 @@ class AnswerWithdrawal:
             return "I can’t reach my database just now, so I kept the question. Please delete it again in a minute."
 
     async def _find(self, row: QuestionRow) -> list[str] | Deleted:
-        """Return the `ts` of the messages that are to be deleted, or that none is, or may be. Raises NotClearedUp."""
+        """Return the `ts` of the messages to delete, or why none is deleted. Raises NotClearedUp."""
         if row.thread_ts is None:
             return Deleted.ALL
         page = await self.reader.read(row.channel_id, row.thread_ts, since=row.asked_after)
@@ -88,7 +88,7 @@ class AnswerWithdrawal:
         return answer
 
     async def _delete(self, row: QuestionRow, answer: Sequence[str]) -> Deleted:
-        """Delete the messages of an answer, each tried a few times."""
+        """Delete the messages of an answer, each with a few attempts."""
         results = [await delete(self.chat, row.channel_id, ts) for ts in answer]
         errors = [one.error for one in results if not (isinstance(one, Sent) or one.error in _GONE)]
         if not errors:
@@ -99,9 +99,9 @@ class AnswerWithdrawal:
 
 
 def find_answer(messages: Sequence[Mapping[str, Any]], row: QuestionRow) -> list[str] | None:
-    """Return the `ts` of the messages that belong to a question, the last one first; None if another came after it."""
+    """Return the `ts` of a question's messages, the last one first; None if another message came after them."""
     own = [str(message["ts"]) for message in messages if _belongs_to(message, row)]
-    # The first of them may be the root, which the app has posted for a question of a form.
+    # The first message may be the root, which the app has posted for a question from a form.
     began = min(map(seconds_of, [row.asked_ts, *own]))
     others = [ts for message in messages if (ts := message.get("ts")) not in own and seconds_of(ts) > began]
     return None if others else own[::-1]
