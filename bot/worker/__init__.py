@@ -1,1 +1,1 @@
-"""The work on one question: the job queue, the worker, what it starts in the background."""
+"""The work on one question: the job queue, the worker, and its background tasks."""

@@ -1,4 +1,4 @@
-"""Tells a workspace's admins, in direct messages, what they did not ask."""
+"""Tells a workspace's admins, in direct messages, about events that they did not ask for."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bot.worker.worker import only_workspace
 
 @dataclass(frozen=True, kw_only=True)
 class AdminNotices:
-    """Sends notices.
+    """Sends notices to admins.
 
-    `admins` returns who of a workspace is told, and `other_admins` who is told if none of these can be; None if Slack
-    does not say. `enter` has the task act for a workspace in Slack, as for `QuestionWorker`.
+    `admins` returns the admins of a workspace to inform, and `other_admins` those to inform if none of these can be
+    reached; None if Slack does not say. `enter` makes the task act for a workspace in Slack, as for `QuestionWorker`.
     """
 
     chat: Chat
@@ -26,9 +26,9 @@ class AdminNotices:
     enter: Callable[[str], Awaitable[bool]] = only_workspace
 
     async def tell(self, team_id: str, text: str, about: str) -> bool | None:
-        """Return whether an admin got the text, mrkdwn; None if none did and a later try may succeed.
+        """Return whether an admin got the text, which is mrkdwn; None if none did and a later attempt may succeed.
 
-        It is True, too, for a workspace without the app, where no one is to be told. Raises database errors.
+        Return True, too, for a workspace without the app, where nobody has to be informed. Raises database errors.
         """
         try:
             if not await self.enter(team_id):
@@ -43,7 +43,7 @@ class AdminNotices:
         return told
 
     async def _send_to(self, admins: Sequence[str], message: OutgoingMessage, about: str) -> bool | None:
-        """Return whether one of them got it; None if none did and a later try may succeed."""
+        """Return whether one of the admins got it; None if none did and a later attempt may succeed."""
         results = [await self._send(message, admin, about) for admin in admins]
         if any(isinstance(one, Sent) for one in results):
             return True

@@ -80,7 +80,7 @@ class RunCanceller:
         self.background.start(self._cancel_runs_of(question_id))
 
     def start_runs(self, run_ids: Sequence[str]) -> None:
-        """Start cancelling these runs; their questions may be deleted by then."""
+        """Start cancelling these runs; their questions may already be deleted."""
         self.background.start(cancel_runs(self.providers, run_ids))
 
     async def _cancel_runs_of(self, question_id: UUID) -> None:
@@ -90,19 +90,19 @@ class RunCanceller:
             log.warning("run.not_cancelled", extra={"question": str(question_id), "error": type(error).__name__})
 
     async def cancel(self, question_id: UUID) -> bool:
-        """Cancel the runs of a question and of its stages; return False if that should be tried again."""
+        """Cancel the runs of a question and of its stages; return False if this should be tried again."""
         row = await self.questions.get(question_id)
         own = [row.run_id] if row is not None and row.run_id else []
         return await cancel_runs(self.providers, list(dict.fromkeys([*own, *await self.stages.runs(question_id)])))
 
 
 async def cancel_runs(providers: Sequence[Provider], run_ids: Sequence[str]) -> bool:
-    """Cancel runs at the services; if one cannot be cancelled, the others are.
+    """Cancel runs at the services; a failure does not stop the others.
 
     Return False if a service is unavailable.
 
-    A run that cannot be with the keys that the task brings along is tried with the configured one: it may have been
-    begun before they were set.
+    A run that cannot be cancelled with the task's own keys is tried with the configured one: it may have begun before
+    those keys were set.
     """
     done = True
     for run_id in run_ids:
@@ -127,7 +127,7 @@ async def _cancel_run(providers: Sequence[Provider], run_id: str) -> PerplexityE
 
 
 LOOK_SECONDS = 0.5
-"""The pause between two looks at the questions in work: a stop ends the work within a second, in every process."""
+"""The pause between two checks of the questions in work: a stop ends the work within a second, in every process."""
 
 Result = TypeVar("Result")
 
@@ -142,7 +142,7 @@ class _Work:
 
 @dataclass(kw_only=True)
 class StopWatcher:
-    """Watches the questions that this process works on, all of them with one query."""
+    """Watches the questions that this process works on, all with one query."""
 
     questions: QuestionStore
     seconds: float = LOOK_SECONDS
@@ -150,10 +150,10 @@ class StopWatcher:
     _watching: asyncio.Task[None] | None = None
 
     async def guard(self, row: QuestionRow, work: Awaitable[Result]) -> Result:
-        """Return what the work on a question returns. Raises what it raises.
+        """Return the result of the work on a question. Raises the errors of the work.
 
-        Once the question is stopped or another worker's, the work is cancelled and RequestCancelled raised; once an
-        admin has paused all spending, and the question's calls are paid for, SpendingPaused.
+        If the question is stopped or claimed by another worker, the work is cancelled and RequestCancelled raised; if
+        an admin pauses all spending while a call of the question is paid for, SpendingPaused is raised.
         """
         own = _Work(claim=row.claim, task=asyncio.ensure_future(work))
         self._works[row.id] = own
@@ -196,7 +196,7 @@ class FileUploader:
     """Sends files; Slack's three calls take longer than a click's acknowledgement may.
 
     `granted` are the workspaces whose bot tokens are known to have the scope. `admits` returns whether a user may get a
-    file, None if that is unknown. `requests` records who asks for which.
+    file, None if that is unknown. `requests` records each request for a file.
     https://docs.slack.dev/reference/methods/files.completeUploadExternal
     """
 
@@ -207,7 +207,7 @@ class FileUploader:
     granted: set[str] = field(default_factory=set)
 
     async def can_upload(self) -> bool:
-        """Return whether files can be sent; Slack is called until it confirms, since the scope can be added later."""
+        """Return whether files can be sent. Slack is asked until it confirms, since the scope can be added later."""
         workspace = workspace_key()
         if workspace not in self.granted:
             try:

@@ -26,28 +26,28 @@ MAX_PAUSE_SECONDS = 3600.0
 GIVE_UP_SECONDS = 24 * 3600.0
 
 CLAIMED_AND_CLOSED = 2
-"""How often the claim of a question has changed at least if a worker may have posted for it."""
+"""The fewest changes of a question's claim after which a worker may have posted for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClearUp:
-    """Removes what is left of a closed question, in Slack and at the services.
+    """Removes the remains of a closed question, in Slack and at the services.
 
-    What closes a question from outside sets `uncleared_since` in the same transaction: a click on Stop, Slack's own
-    stop, an edit, "Ask again", the deletion of its message, the erasure of its asker's data. So does the deletion of a
-    message that was answered. The worker that loses the question clears up; if there is none, or it dies, the sweep
-    enqueues the question again, and the worker that finds it closed does.
+    An action that closes a question from outside sets `uncleared_since` in the same transaction: a click on Stop,
+    Slack's own stop, an edit, "Ask again", the deletion of its message, the erasure of its asker's data. So does the
+    deletion of a message that was answered. The worker that loses the question clears up. If there is none, or it dies,
+    the sweep enqueues the question again, and the worker that finds it closed clears up.
 
-    - Its runs in the background are cancelled.
-    - Its streams are ended, also one whose start got no clear reply. Those of a withdrawn question are deleted. Below
-      those of a stopped one it is said that it was stopped, unless its worker has said so already.
-    - Its status message is deleted if it was withdrawn, or has streams. Otherwise it says that the question was
-      stopped. One that another question has taken over stays as it is.
+    - Its background runs are cancelled.
+    - Its streams are ended, including one whose start got no clear reply. Those of a withdrawn question are deleted.
+      Below those of a stopped question, a note says that it was stopped, unless its worker has already said so.
+    - Its status message is deleted if the question was withdrawn, or has streams. Otherwise the message says that the
+      question was stopped. A message that another question has taken over stays as it is.
     - The message of a slash command is changed in the same way, by the response_url, which is deleted afterwards.
     - The answer to a deleted message is deleted, unless someone has replied or the thread may not be read.
 
-    A step that Slack or a service refuses for good is done. If one of them is unavailable or busy, everything is done
-    again after as long as has passed already, or as Slack asks, and given up after a day. All steps can be repeated.
+    A step that Slack or a service refuses for good is done. If one of them is unavailable or busy, all steps are
+    repeated after as long as has already passed, or as Slack asks, and given up after a day. All steps can be repeated.
     """
 
     questions: QuestionStore
@@ -59,9 +59,9 @@ class ClearUp:
     render_stopped: Callable[[QuestionRow], OutgoingMessage]
 
     async def clear_up(self, left: LeftOver, *, noted: bool = False) -> None:
-        """Remove what is left of a question. Raises NotClearedUp if that must be tried again.
+        """Remove the remains of a question. Raises NotClearedUp if this must be tried again.
 
-        If it is `noted`, its message says already that it was stopped.
+        `noted` is whether its message already says that it was stopped.
         """
         row = left.row
         try:
@@ -87,7 +87,7 @@ class ClearUp:
         if (noted and not row.streams) or left.passed_on:
             return
         if row.thread_ts is None:
-            # Where a button below an answer asked it, the response_url would replace that answer.
+            # If a button below an answer asked it, the response_url would replace that answer.
             _check(await self.status_messages.replace_original(None if row.action else row.response_url, stopped))
         elif (status := await self._status_message(row)) is not None:
             if stopped is None or row.streams:
@@ -108,7 +108,7 @@ class ClearUp:
             _check(await self.chat.post(row.channel_id, stopped, question=question, part=part, thread_ts=row.thread_ts))
 
     async def _status_message(self, row: QuestionRow) -> str | None:
-        """Return the `ts` of the status message, also if a worker has died before it was recorded."""
+        """Return the `ts` of the status message, also if a worker died before recording it."""
         if row.message_ts is not None or not row.thread_ts or row.claim < CLAIMED_AND_CLOSED:
             return row.message_ts
         return await self._find(row, part=0)

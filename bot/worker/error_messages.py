@@ -1,4 +1,4 @@
-"""What the asker is told of an error, and whether asking again may help."""
+"""What the asker reads of an error, and whether asking again may help."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ ALL_FAILED = "Sorry, no search service could answer this just now. I’ve kept y
 TIMED_OUT = "Sorry, no search service answered in time. I’ve kept your question, so you can try again."
 
 ADMIN_ERRORS = {AuthenticationError.__name__, BillingError.__name__}
-"""Errors of a service that last until an admin does something."""
+"""Errors of a service that last until an admin acts."""
 
 
 def user_message(error: PerplexityError, *, nothing: str = NO_RESULTS) -> str:
-    """Return what happened as mrkdwn, not escaped yet; `nothing` is what to say if nothing was found."""
+    """Return a sentence on an error as mrkdwn, not escaped yet; `nothing` is the sentence for no results."""
     if is_empty_result(error):
         return with_reasons(nothing, error)
     if isinstance(error, InvalidRequest):
@@ -41,14 +41,14 @@ def user_message(error: PerplexityError, *, nothing: str = NO_RESULTS) -> str:
 
 
 def is_refusal(error: PerplexityError) -> bool:
-    """Return whether a request was refused, which only its asker should read."""
+    """Return whether a request was refused; only its asker should read a refusal."""
     return isinstance(error, (InvalidRequest, AgentNotSetUp, Refused))
 
 
 def is_retryable(error: PerplexityError) -> bool:
-    """Return whether asking the same again may help: not if it was refused, or nothing was found and that was paid for.
+    """Return whether asking the same again may help: not after a refusal, or a paid search without results.
 
-    A service without a key finds nothing also when it refuses to search, and costs nothing.
+    A service without a key also finds nothing when it refuses to search, and costs nothing.
     """
     if isinstance(error, BudgetUnknown):
         return True

@@ -1,7 +1,7 @@
 """The job engine: one kind of job, which carries a question's id and nothing else.
 
-A job goes back to the queue only when a shutdown cancelled it or its worker died. A failed answer is no failed job: the
-asker has been told by then.
+A job returns to the queue only if a shutdown cancelled it or its worker died. A failed answer does not make a failed
+job: the asker has been told by then.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 QUEUE_UNAVAILABLE = (*DATABASE_UNAVAILABLE, ConnectorException)
-"""How an unavailable database is reported, also by the job engine."""
+"""The errors of an unavailable database, including those of the job engine."""
 
 HEARTBEAT_SECONDS = 3.0
 HEARTBEAT_AGAIN_SECONDS = 0.5
@@ -48,37 +48,42 @@ HEARTBEAT_AGAIN_SECONDS = 0.5
 
 STALLED_AFTER_SECONDS = 9.0
 RECOVERY_SECONDS = 3.0
-"""Heartbeat, silence and sweep together bring a dead worker's questions back within 15 seconds."""
+"""The pause between two sweeps.
+
+Heartbeat, silence and sweep together bring a dead worker's questions back within 15 seconds.
+"""
 
 MAX_GAP_SECONDS = 2 * RECOVERY_SECONDS + 1
-"""After a longer gap between two sweeps, this process did not watch the workers in between."""
+"""After a longer gap between two sweeps, this process has not watched the workers in between."""
 
 POLL_SECONDS = 0.5
-"""A notice of a new job can be missed while the worker looks for one; this is how long it then waits at most."""
+"""A notice of a new job can be missed while the worker checks for one; the worker then waits at most this long."""
 
 SPREAD = 0.3
-"""The random part of that time, and of a wait for a turn: two processes of one pace would keep their order for ever."""
+"""The random part of that wait, and of a wait for a turn: two processes of one pace would keep their order forever."""
 
 TAKEN_AT_ONCE = 8
-"""Jobs that are taken in one query, so that the work does not wait for one query a job."""
+"""The most jobs fetched in one query, so that the work does not wait for one query per job."""
 
 MAX_PAUSE_SECONDS = 1.0
 
 NO_WORKER = 0
-"""The id used for the owner of a job that has no owner."""
+"""The owner's id of a job that has no owner."""
 
 STOP_SECONDS = 3.0
 """How long a worker may take to return its jobs when its time is over; without the database it cannot."""
 
 NOT_OURS_SECONDS = 5
-"""How long a question that only another process can answer stays in the queue before it is tried again, and a random
-part of a second more: two processes that look at one pace keep their order, and the wrong one might always be first."""
+"""How long a question that only another process can answer stays in the queue before the next attempt.
+
+A random part of a second is added: two processes of one pace keep their order, and the wrong one might always be first.
+"""
 
 
 class RequeueOnShutdown(BaseRetryStrategy):
-    """Sends a job back when the shutdown cancelled it, this process cannot do it, or not all could be cleared up yet.
+    """Returns a job to the queue if a shutdown cancelled it, another process must do it, or clearing up is unfinished.
 
-    It never does so for an error. `chance` returns a number from 0 to 1.
+    After an error, a job is never returned. `chance` returns a number from 0 to 1.
     """
 
     def __init__(self, *, chance: Callable[[], float] = random) -> None:
@@ -86,7 +91,7 @@ class RequeueOnShutdown(BaseRetryStrategy):
         self._chance = chance
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
-        """Decide by the exception alone; how often a question came back is counted on its row."""
+        """Decide by the exception alone; the number of returns is counted on the question's row."""
         if isinstance(exception, NotOurs):
             return RetryDecision(retry_in={"milliseconds": int(1000 * (NOT_OURS_SECONDS + self._chance()))})
         if isinstance(exception, NotClearedUp):
@@ -98,9 +103,9 @@ class RetryingJobManager(JobManager):
     """The job engine's access to the database; it waits for an unavailable database instead of failing.
 
     procrastinate's worker ends when one of its queries fails, and cancels the jobs in work. Here each query is repeated
-    until the database is back, or until `stopping` is set. What a repetition could do twice is made safe to repeat: a
-    job that was fetched in a transaction whose confirmation was lost goes back to the queue, and a job that is gone
-    when it is to be finished was finished before, or was given to another worker.
+    until the database is back, or until `stopping` is set. Repeating is safe: a job that was fetched in a transaction
+    whose confirmation was lost returns to the queue, and a job that is missing when it is to be finished was finished
+    before, or was given to another worker.
     """
 
     def __init__(self, connector: BaseConnector, pool: Pool, *, at_once: int) -> None:
@@ -124,10 +129,10 @@ class RetryingJobManager(JobManager):
         self.stopping = False
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
-        """Return the next job, None if there is none; several are taken at once.
+        """Return the next job, None if there is none; several are fetched at once.
 
-        procrastinate's worker asks until there is none. It is told so without asking the database again, unless that
-        had as many jobs as were asked for, or has announced another one since.
+        procrastinate's worker asks until there is none. Here it gets this reply without another query, unless the last
+        query returned as many jobs as it asked for, or a new job was announced since.
         """
         if not self._taken and not self._empty:
             await self._take(worker_id)
@@ -137,7 +142,7 @@ class RetryingJobManager(JobManager):
         return None
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
-        """Remove a job that is done, unless it was removed with the end of its question."""
+        """Remove a finished job, unless it was removed with the end of its question."""
         if job.id in self._removed:
             self._removed.discard(job.id)
             self._running.discard(job.id)
@@ -145,11 +150,11 @@ class RetryingJobManager(JobManager):
             await self._end(job, partial(super().finish_job, job, status, delete_job))
 
     def turn_of(self, job: Job) -> HeldTurn:
-        """Return the turn that a job came with, once."""
+        """Return the turn that a job brought, once."""
         return self._turns.pop(job.id or 0, None) or HeldTurn()
 
     def removed(self, job: Job) -> None:
-        """Take note that a job is gone."""
+        """Record that a job was removed."""
         self._removed.add(job.id or 0)
 
     async def retry_job(
@@ -168,12 +173,12 @@ class RetryingJobManager(JobManager):
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
-        """Listen for new jobs, on a new connection whenever the one before is lost; through a pooler, for none."""
+        """Listen for new jobs, on a new connection whenever the previous one is lost; through a pooler, do nothing."""
 
         async def announced(*, channel: str, notification: Notification) -> None:
             if self._taking is not None and not self._taking.done():
                 await asyncio.wait({self._taking})
-            if notification["job_id"] in self._running:  # taken when it was added
+            if notification["job_id"] in self._running:  # Fetched when it was added.
                 return
             self._empty = False
             if self._takes_at_once():
@@ -186,7 +191,7 @@ class RetryingJobManager(JobManager):
         await self._with_retry(partial(super().listen_for_jobs, on_notification=announced, queues=queues))
 
     async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
-        """Return the jobs that were asked to be aborted."""
+        """Return the jobs whose abortion was requested."""
         return await self._with_retry(partial(super().list_jobs_to_abort_async, queue))
 
     async def register_worker(self) -> int:
@@ -196,7 +201,7 @@ class RetryingJobManager(JobManager):
         return self._worker_id
 
     async def unregister_worker(self, worker_id: int) -> None:
-        """Remove a worker that ends; the jobs that it has taken and not begun go back to the queue."""
+        """Remove a worker that ends; jobs that it has fetched but not begun return to the queue."""
         self._worker_id = None
         if self._taken or self._reply_awaited:
             self._forget_taken()
@@ -207,7 +212,7 @@ class RetryingJobManager(JobManager):
         """Do nothing: procrastinate's worker stops its heartbeats when it begins to drain. `JobQueue` sends them."""
 
     async def return_unknown(self, worker_id: int) -> None:
-        """Return the jobs that belong to a worker and that it does not run: the reply to its fetch was lost."""
+        """Return jobs to the queue that a worker owns but does not run, because the reply to its fetch was lost."""
         if not self._fetching.locked():
             async with self._fetching:
                 await self._return_unknown(worker_id)
@@ -218,19 +223,19 @@ class RetryingJobManager(JobManager):
         return list(self._running)
 
     async def prune_stalled_workers(self, seconds_since_heartbeat: float) -> list[int]:
-        """Remove no worker: after a database outage every worker looks dead; `recover_stalled` decides which are."""
+        """Remove no worker: after a database outage every worker looks dead, so `recover_stalled` decides."""
         return []
 
     def added(self) -> None:
-        """Take the job that this process has just added, if nothing is in work, before the database announces it.
+        """Fetch a job that this process has just added, if nothing is in work, before the database announces it.
 
-        The process writes the question's acknowledgement next, and the database need not wait for that.
+        Next, the process writes the question's acknowledgement, for which the database need not wait.
         """
         if self._notify is not None and self._takes_at_once():
             self._taking = asyncio.create_task(self._take_added(self._notify))
 
     def _wake_in(self, seconds: float) -> None:
-        """Have the worker look again when the next turn is free."""
+        """Make the worker check again when the next turn is free."""
         if self._wake is not None:
             self._wake.cancel()
         self._wake = asyncio.get_running_loop().call_later(seconds + 0.1 * SPREAD * self.chance(), self._look_again)
@@ -246,21 +251,21 @@ class RetryingJobManager(JobManager):
         try:
             self._empty = False
             await self._take(self._worker_id or NO_WORKER)
-        except QUEUE_UNAVAILABLE:  # of a worker that ends
+        except QUEUE_UNAVAILABLE:  # Of a worker that ends.
             return
         if self._taken:
             await notify(channel="", notification={"type": "job_inserted", "job_id": self._taken[0].id or 0})
 
     def _takes_at_once(self) -> bool:
-        """Return whether a new job is taken before the worker asks for it.
+        """Return whether a new job is fetched before the worker asks for it.
 
-        While others are in work, several jobs are taken together, which is cheaper.
+        While others are in work, several jobs are fetched together, which is cheaper.
         """
         free = not (self.stopping or self._running or self._fetching.locked())
         return self._worker_id is not None and free
 
     async def _take(self, worker_id: int) -> None:
-        """Take as many jobs as can be begun. Between two tries, return what the failed one may have taken."""
+        """Fetch as many jobs as can be begun. Between attempts, return jobs that a failed one may have fetched."""
         async with self._fetching:
             if self._taken:
                 return
@@ -280,7 +285,7 @@ class RetryingJobManager(JobManager):
                 self._empty = False
 
     async def _take_next(self, *, worker_id: int, most: int) -> list[DictRow]:
-        """Take jobs by a prepared statement, which the engine's connector has none of; raise what that would."""
+        """Fetch jobs by a prepared statement, which the engine's connector lacks, and raise its kinds of errors."""
         try:
             return await self._pool.fetch_all(_TAKE_NEXT, {"worker_id": worker_id, "most": most}, prepare=True)
         except Error as error:
@@ -327,11 +332,11 @@ class RetryingJobManager(JobManager):
 
 
 class Heartbeats:
-    """Finds the dead workers by watching their heartbeats.
+    """Finds dead workers by watching their heartbeats.
 
-    A worker is dead when its heartbeat has not changed for `STALLED_AFTER_SECONDS` in which this process has looked
-    repeatedly. Comparing a heartbeat with the clock would be wrong: after a database outage, or while this process
-    was suspended, every worker's is old.
+    A worker is dead when its heartbeat has not changed for `STALLED_AFTER_SECONDS` during which this process has
+    checked repeatedly. Comparing a heartbeat with the clock would be wrong: after a database outage, or a suspension of
+    this process, every worker's heartbeat is old.
     """
 
     def __init__(self) -> None:
@@ -339,7 +344,7 @@ class Heartbeats:
         self._looked = 0.0
 
     def dead(self, heartbeats: Mapping[int, datetime], *, now: float) -> dict[int, datetime]:
-        """Return the dead workers with their heartbeats; `heartbeats` are those of now, a monotonic moment."""
+        """Return the dead workers with their heartbeats; `heartbeats` are the current ones, `now` is monotonic."""
         known = self._watched if now - self._looked <= MAX_GAP_SECONDS else {}
         self._looked = now
         self._watched = {
@@ -379,7 +384,7 @@ class JobQueue:
         await self._app.connector.open_async(self._pool)
 
     def register_handler(self, answer: Callable[[UUID, int | None], Awaitable[bool]]) -> None:
-        """Say what a worker of this process does with a question and its job; it returns whether it removed the job."""
+        """Set this process's handler of a question and its job; the handler returns whether it removed the job."""
 
         async def answer_question(context: JobContext, question_id: str) -> None:
             async with holding(self._pool, self._manager.turn_of(context.job)):
@@ -389,7 +394,7 @@ class JobQueue:
         self._app.task(name=queries.TASK, retry=RequeueOnShutdown(), pass_context=True)(answer_question)
 
     async def work(self, *, drain_seconds: float) -> None:
-        """Work until cancelled; then finish what can be finished in `drain_seconds` and hand the rest back."""
+        """Work until cancelled; then finish as much as possible in `drain_seconds` and return the rest to the queue."""
         while True:
             try:
                 self._manager.listens = await self._listens()
@@ -401,7 +406,7 @@ class JobQueue:
     async def _listens(self) -> bool:
         """Return whether new jobs can be listened for: not through a pooler.
 
-        In a task of its own: Python 3.11 loses a cancellation at the moment a connection is handed over.
+        The check runs in a task of its own: Python 3.11 loses a cancellation at the moment a connection is handed over.
         """
         asking = asyncio.create_task(self._is_direct())
         try:
@@ -427,10 +432,11 @@ class JobQueue:
         )
 
     async def _until_cancelled(self, worker: Worker, drain_seconds: float) -> None:
-        """Run a worker; cancelled, let it drain, and raise `CancelledError` when it has, or cannot in time.
+        """Run a worker. When cancelled, let it drain, and raise `CancelledError` when it has, or when time is over.
 
-        The worker is told to stop and not only cancelled: one that is just registering loses a cancellation in the
-        pool: Python 3.11's `asyncio.wait_for` answers it with a result (https://github.com/python/cpython/issues/86296).
+        The worker is told to stop and not only cancelled: a worker that is registering loses a cancellation in the
+        pool, because Python 3.11's `asyncio.wait_for` answers it with a result
+        (https://github.com/python/cpython/issues/86296).
         """
         running = asyncio.create_task(worker.run())
         helping = [asyncio.create_task(self._beat(worker)), asyncio.create_task(self._look_when_added())]
@@ -453,7 +459,7 @@ class JobQueue:
             self._manager.added()
 
     async def _beat(self, worker: Worker) -> None:
-        """Show every few seconds that a worker is alive, until cancelled: also while it drains."""
+        """Update a worker's heartbeat every few seconds until cancelled, also while the worker drains."""
         pause = HEARTBEAT_SECONDS
         while True:
             await asyncio.sleep(pause)
@@ -472,12 +478,12 @@ class JobQueue:
         values = {"worker_id": worker_id, "running": self._manager.running}
         async with self._beats.transaction() as connection:
             if await (await connection.execute(_BEAT, values)).fetchone() is None:
-                # A version before, or a clock that jumped, has taken the worker for dead.
+                # An earlier version, or a clock that jumped, has taken the worker for dead.
                 await connection.execute(_REGISTER, values)
                 await connection.execute(_OWN, values)
 
     async def recover_stalled(self, questions: QuestionStore) -> None:
-        """Every few seconds, for ever, bring back the questions of dead workers and those that have no job."""
+        """Every few seconds, without end, return the questions of dead workers and those without a job to the queue."""
         while True:
             try:
                 await self.recover_stalled_once(questions)
@@ -503,7 +509,7 @@ class JobQueue:
             log.warning("job.rescued", extra={"count": forgotten})
 
     async def _replace(self, connection: AsyncConnection[DictRow], *, worker: int, heartbeat: datetime) -> None:
-        """Replace the jobs of a dead worker by new ones: should it only have been suspended, it cannot finish those."""
+        """Replace the jobs of a dead worker by new ones: if it was only suspended, it cannot finish the old ones."""
         values = {"worker": worker, "heartbeat": heartbeat}
         query = _TAKE_OWNERLESS if worker == NO_WORKER else _TAKE
         for row in await (await connection.execute(query, values)).fetchall():
@@ -515,7 +521,7 @@ _TAKE_NEXT = """
         (job).scheduled_at, (job).queue_name, (job).attempts, (job).worker_id, turn, wait
     FROM take_jobs_v1(%(worker_id)s, %(most)s) ORDER BY (job).id IS NULL, number
 """
-"""Take the next jobs, one after the other, by procrastinate's own function; the last row is no job.
+"""Fetch the next jobs, one after the other, by procrastinate's own function; the last row is empty.
 
 The columns are named: a prepared statement fails when a migration adds one to its result.
 """
@@ -537,7 +543,7 @@ _WRITE = """
     UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat
     WHERE id = (SELECT id FROM procrastinate_workers ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
 """
-"""Change nothing: a database that takes no writes, such as with a full disk, takes no heartbeats, so the look fails."""
+"""Changes nothing, but fails in a database that accepts no writes, as with a full disk, and so no heartbeats."""
 
 _HEARTBEATS = """
     SELECT id, last_heartbeat FROM procrastinate_workers w
@@ -545,7 +551,7 @@ _HEARTBEATS = """
     UNION ALL
     SELECT 0, 'epoch' WHERE EXISTS (SELECT 1 FROM procrastinate_jobs WHERE worker_id IS NULL AND status = 'doing')
 """
-"""The heartbeats of the workers with jobs; `NO_WORKER` means jobs without an owner."""
+"""The heartbeats of the workers with jobs; `NO_WORKER` stands for jobs without an owner."""
 
 _TAKE = f"""
     WITH owner AS (

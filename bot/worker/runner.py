@@ -1,4 +1,4 @@
-"""Running the command of one question: its thread, its settings, its limits, and what it says if it fails."""
+"""Runs the command of one question: with its thread, its settings and its limits, and with a reply if it fails."""
 
 from __future__ import annotations
 
@@ -72,22 +72,22 @@ _INTERRUPTED = (
 _INTERNAL_ERROR = "Sorry, something went wrong on my side. I’ve kept your question, so you can try again."
 
 BUDGET_TRIES = 30
-"""How often a question is tried again whose calls could not be reserved: with the pauses for about ten minutes."""
+"""How often a question is tried again if its calls could not be reserved: with the pauses, for about ten minutes."""
 
 ASK_AFTER_SECONDS = 2 * 3600.0
-"""A message that is older is answered only after its asker has said that an answer is still wanted."""
+"""An older message is answered only after its asker has confirmed that an answer is still wanted."""
 
 
 COMMAND_SURFACES = frozenset({"slash", "click"})
-"""The surfaces whose answers are private unless they are asked to be public."""
+"""The surfaces whose answers are private unless the asker wants them public."""
 
 THREAD_SURFACES = {"mention": BY_MENTION, "follow_up": BY_MENTION, "im": IN_DIRECT_MESSAGE}
-"""The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
+"""The surfaces whose questions are messages, answered in their threads, and how the app is addressed there."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """One run of a question's command: what shows it, since when, what it has sent, and the times of shared answers."""
+    """One run of a question's command: its display, its start, its sent requests, and the times of shared answers."""
 
     row: QuestionRow
     command: Command[Any, Any]
@@ -102,14 +102,13 @@ class _Run:
 class CommandRunner:
     """Runs the commands of questions. `commands` are by name; `clock` measures seconds; `stops` ends stopped work.
 
-    `thread_history` returns what people wrote in a thread before a question, except in the messages of these `ts`;
-    `saves_files` is whether answers can be saved as files,
-    `answer_parts` are what features add below them. `umbrella` is the slash command under which every command
-    can be typed.
-    `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
-    when it is given up. With `keeps_text` an answer can build on those before it. `before_sending` saves each request
-    before it leaves, unless its reservation did. In `shared_answers` are the answers to what the app itself offers;
-    without it each is asked anew. `reasoning_effort` is what reasoning means. `now` returns the seconds since 1970.
+    `thread_history` returns the messages that people wrote in a thread before a question, except those with the given
+    `ts`. `saves_files` is whether answers can be saved as files; `answer_parts` are the features' additions below
+    answers. `umbrella` is the slash command under which every command can be typed. `stages` saves the stages of a
+    question that takes minutes; `cancel_runs` cancels a question's runs at the services when the question is given up.
+    With `keeps_text`, an answer can build on earlier ones. `before_sending` saves each request before it is sent,
+    unless its reservation did. `shared_answers` holds the answers to the app's own offers; without it, each is asked
+    anew. `reasoning_effort` is the effort of reasoning. `now` returns seconds since 1970.
     """
 
     questions: QuestionStore
@@ -132,7 +131,7 @@ class CommandRunner:
     now: Callable[[], float] = time
 
     def usage_reply(self, row: QuestionRow) -> Outcome | None:
-        """Return the outcome of a message that asks for help, or nothing that can be asked: no listener answers it."""
+        """Return the outcome of a message that asks for help or cannot be a question; no listener answers these."""
         if row.surface not in THREAD_SURFACES:
             return None
         message = usage_reply(
@@ -141,7 +140,7 @@ class CommandRunner:
         return None if message is None else Outcome(messages=(message,), state="answered")
 
     def late_reply(self, row: QuestionRow) -> Outcome | None:
-        """Return the outcome of a message that is so old that its asker is asked first; None for another question."""
+        """Return the outcome of a message so old that its asker must first confirm it; None for other questions."""
         waited = self._waited(row)
         if row.surface not in THREAD_SURFACES or waited <= ASK_AFTER_SECONDS or row.redeliveries or row.action:
             return None
@@ -149,13 +148,13 @@ class CommandRunner:
         return Outcome(messages=(late_message(asked, waited, question_id=str(row.id)),), state="answered")
 
     def _waited(self, row: QuestionRow) -> float:
-        """Return how many seconds ago a message was written, or another question received."""
+        """Return a question's age in seconds; that of a message counts from its writing."""
         return row.late_seconds + max(0.0, self.clock() - row.received)
 
     async def refused(self, row: QuestionRow) -> Outcome | None:
         """Return the outcome of a question that its asker may not ask in its channel; None if they may.
 
-        The command of a digest checks its owner itself, who is told by a direct message.
+        A digest's command checks its owner itself, and sends the owner a direct message.
         """
         channel = row.preferences.channel
         if row.surface == DIGEST_SURFACE or self.commands[row.command].for_everyone:
@@ -171,7 +170,7 @@ class CommandRunner:
         return Outcome(messages=told, state="failed", error=error)
 
     def shows_text(self, row: QuestionRow) -> bool:
-        """Return whether the text of the question's answer can be shown while it is made."""
+        """Return whether the answer's text can be shown while it is written."""
         return self.commands[row.command].ending is not None
 
     def placeholder(self, row: QuestionRow) -> OutgoingMessage:
@@ -182,15 +181,15 @@ class CommandRunner:
         return pending_message(command, request, question_id=str(row.id), public=public)
 
     def stopped_message(self, row: QuestionRow) -> OutgoingMessage:
-        """Return what is shown of a question that its asker stopped, also of a command that only other builds know."""
+        """Return the message for a question that its asker stopped, also for a command that only other builds know."""
         command = self.commands.get(row.command)
         asked = row.text if command is None else command.parse_question_text(row.text)
         return question_stopped_message(asked, question_id=str(row.id))
 
     async def run(self, row: QuestionRow, progress: Progress, *, live: LiveAnswer | None = None) -> Outcome:
-        """Return what becomes of a question, a failure too. Raises `ClaimLost` if another worker has claimed it.
+        """Return the outcome of a question, including a failure. Raises `ClaimLost` if another worker has claimed it.
 
-        `live` shows the answer while it is made. What it has shown of one that breaks off stays.
+        `live` shows the answer while it is written; the visible text of an answer that breaks off stays.
         """
         sent_log = SentLog(before_sending=self.before_sending)
         run = _Run(
@@ -211,7 +210,7 @@ class CommandRunner:
         return replace(outcome, sent=sent, replaced=replaced)
 
     async def _save_sent(self, row: QuestionRow, sent_log: SentLog) -> None:
-        """Save what was sent for a question that gets no answer from here."""
+        """Save the requests sent for a question that gets no answer from here."""
         sent, replaced = sent_log.take_all()
         if sent is None and not replaced:
             return
@@ -250,16 +249,16 @@ class CommandRunner:
             return self._failure(row, _INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - run.started)
 
     def failure(self, row: QuestionRow, error: Exception) -> Outcome:
-        """Return the outcome of a question that is given up because something broke outside of its command."""
+        """Return the outcome of a question that is given up because of an error outside of its command."""
         self.cancel_runs(row.id)
         sentence = _INTERRUPTED if isinstance(error, Interrupted) else _INTERNAL_ERROR
         return self._failure(row, sentence, error=type(error).__name__, seconds=None)
 
     async def _broken_off(self, run: _Run, error: Exception) -> Outcome | None:
-        """Return the outcome of an answer that failed after text of it was shown; None if none was.
+        """Return the outcome of an answer that failed after some of its text was shown; None if none was.
 
-        The text stays with its sources, and what says below them that the answer broke off. That of one that a limit
-        ended is kept also if none was shown.
+        The text stays with its sources, and a note below says that the answer broke off. If a limit ended the answer,
+        its text is also kept if none was shown.
         """
         row, command, live = run.row, run.command, run.live
         tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
@@ -303,7 +302,7 @@ class CommandRunner:
         return user_message(error), button
 
     def audience(self, row: QuestionRow) -> Audience:
-        """Return who may see it by a response_url: a failure is the asker's alone, an answer goes to its place."""
+        """Return who may see a reply sent by a response_url: a failure only the asker, an answer those of its place."""
         if row.outcome != "answered" or row.surface in THREAD_SURFACES:
             return Audience.ASKER
         if row.public is not None:
@@ -311,7 +310,7 @@ class CommandRunner:
         return self._audience(row, self.commands[row.command].parse(row.text))
 
     def _audience(self, row: QuestionRow, request: Any) -> Audience:
-        """Return who sees an answer: where a message asked, those who read it there."""
+        """Return who sees an answer: for a message, those who can read its place."""
         if row.surface in THREAD_SURFACES:
             return Audience.THREAD
         return self.commands[row.command].audience(request)
@@ -319,8 +318,8 @@ class CommandRunner:
     async def _run_once_known(self, run: _Run) -> Outcome:
         """Run the command; repeat it if the budgets could not be read, once the database is back.
 
-        The reply has to wait for the database, too. Raises BudgetUnknown if it is unavailable for very long, or
-        something was sent already that would be paid again. What a command keeps of its stages is not.
+        The reply has to wait for the database, too. Raises BudgetUnknown if the database is unavailable for very long,
+        or if a request was already sent that would be paid for again. A command's saved stages would not be.
         """
         for _ in range(BUDGET_TRIES):
             try:
@@ -335,7 +334,7 @@ class CommandRunner:
 
     async def _execute(self, run: _Run) -> Outcome:
         row, command = run.row, run.command
-        run.shared.clear()  # it may be run again
+        run.shared.clear()  # It may be run again.
         request, alone = await self._request(row, command)
         audience = self._audience(row, request)
         context = await self._context(run, audience, alone=alone)
@@ -343,11 +342,11 @@ class CommandRunner:
         return await self._answered(run, request, audience, result)
 
     async def _request(self, row: QuestionRow, command: Command[Any, Any]) -> tuple[Any, bool]:
-        """Return what is asked, and whether it is what the app itself offers, asked of the web alone."""
+        """Return the request, and whether it is one of the app's own offers, asked of the web alone."""
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
         if command.prefer is not None:
             settings = preferred(row.preferences)
-            # What a button asks below an answer is as private as its text says, whatever was set since.
+            # A question from a button below an answer is as private as its text says, whatever was set since.
             request = command.prefer(request, replace(settings, public=None) if row.action else settings)
         alone = row.action in {"", EXAMPLES} and is_offered(row.command, row.text)
         if command.add_turns is not None:
@@ -358,7 +357,7 @@ class CommandRunner:
         return request, alone
 
     async def _context(self, run: _Run, audience: Audience, *, alone: bool) -> CommandContext:
-        """Return what the command may use. Raises Refused if the rules of where it is asked rule the command out."""
+        """Return the means of the command. Raises Refused if the rules of the question's place exclude the command."""
         row, command, live = run.row, run.command, run.live
         if command.effort is not None:
             effort_cap(row.preferences.rules).check(command.effort)
@@ -373,7 +372,7 @@ class CommandRunner:
 
         pool, sharing = self.shared_answers, list[Step]()
         if pool is not None and alone:
-            # The list gets the time of an answer that another question got, which is said below it.
+            # The list receives the time of a shared answer, for the note below.
             sharing.append(SharedAnswers(pool=pool, row=row, on_shared=run.shared.append))
         return CommandContext(
             row=row,
@@ -412,7 +411,7 @@ class CommandRunner:
         )
 
     def _notes(self, run: _Run) -> Iterator[Block]:
-        """Yield what is said below an answer about the texts behind it, and the time of one that was shared."""
+        """Yield the notes below an answer: on the texts used, and on the time of a shared answer."""
         row = run.row
         forgot = not self.keeps_text and run.command.add_turns is not None and row.conversation not in {None, row.id}
         late = late_note(self._waited(row)) if row.surface in THREAD_SURFACES else ""
@@ -422,7 +421,7 @@ class CommandRunner:
             yield context_block(" ".join(filter(None, sentences)))
 
     async def _parent(self, row: QuestionRow) -> KeptResult | None:
-        """Return the answer below which a button asked this question."""
+        """Return the answer whose button asked this question."""
         parent = row.parent
         return None if parent is None else await self.database_retry(lambda: self.questions.result(parent))
 
@@ -448,7 +447,7 @@ class CommandRunner:
         return answer_actions(below, self.answer_parts)
 
     async def _earlier_turns(self, row: QuestionRow) -> list[Turn]:
-        """Return the turns before a question, each question without its options and without the message it is about."""
+        """Return the turns before a question, without their options and without the message that they are about."""
         turns = await self.database_retry(lambda: self.questions.turns(row))
         own = self.commands[row.command].parse_question_text(row.text)
         earlier = [
@@ -462,7 +461,7 @@ class CommandRunner:
         return [turn for turn in earlier if not (row.action and turn.question == own)]
 
     async def _thread(self, row: QuestionRow, turns: Sequence[Turn]) -> Thread:
-        """Return what else people wrote in a channel's thread before a question, if its settings allow to read it."""
+        """Return people's other messages in a channel's thread before a question, if its settings allow this."""
         if self.thread_history is None or row.surface not in CHANNEL_THREADS:
             return NO_THREAD
         thread = await self.thread_history(row, [turn.ts for turn in turns])
@@ -470,9 +469,9 @@ class CommandRunner:
         return replace(thread, messages=tuple(typed))
 
     async def _record_run(self, row: QuestionRow, run_id: str, sent: str | None) -> bool:
-        """Return whether the question is still ours.
+        """Return whether the question still belongs to this worker.
 
-        While the database is unavailable, the run goes on but cannot be resumed.
+        While the database is unavailable, the run continues but cannot be resumed.
         """
         try:
             return await self.database_retry(lambda: self.questions.record_run(row, run_id, sent=sent))
@@ -481,7 +480,7 @@ class CommandRunner:
             return True
 
     async def _still_ours(self, row: QuestionRow) -> bool:
-        """Return whether the question is open and this worker's. While the database is unavailable, return True."""
+        """Return whether the question is open and this worker's; True while the database is unavailable."""
         try:
             found = await self.questions.get(row.id)
         except DATABASE_UNAVAILABLE as error:
@@ -520,7 +519,7 @@ def _limits(command: Command[Any, Any], request: Any, row: QuestionRow) -> list[
 
 
 def _take_events(live: LiveAnswer, command: Command[Any, Any], audience: Audience) -> Callable[[Event], None]:
-    """Return what takes the events of an answer that is shown while it is made; a private one grows."""
+    """Return a function that takes the events of an answer shown while it is written; a private one only grows."""
     if audience is Audience.ASKER and live.row.thread_ts is None:
         live.question = command.parse_question_text(live.row.text)
     return live.on_event

@@ -1,4 +1,4 @@
-"""Looks after spending every few seconds: calls of dead workers end, and admins are told which service is full."""
+"""Checks spending every few seconds: ends the calls of dead workers, and tells admins about full services."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WATCH_SECONDS = 5.0
 
 
 async def watch(look: Callable[[], Awaitable[None]]) -> None:
-    """Look again and again until cancelled, also while the database is unavailable."""
+    """Check repeatedly until cancelled, also while the database is unavailable."""
     while True:
         try:
             await look()
@@ -32,14 +32,14 @@ async def watch(look: Callable[[], Awaitable[None]]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SpendingWatch:
-    """The round of one process."""
+    """One process's checks of spending."""
 
     ledger: Ledger
     limiter: PostgresLimiter
     notices: AdminNotices
 
     async def look(self) -> None:
-        """End the calls whose processes are gone, and tell of the limits that are full. Raises database errors."""
+        """End the calls of dead processes, and report full limits. Raises database errors."""
         if cut := await self.ledger.cut_abandoned():
             log.warning("ledger.cut", extra={"count": cut})
         for team_id, use in await self.limiter.newly_full():

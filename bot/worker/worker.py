@@ -1,4 +1,4 @@
-"""The work on one question: claim it, have its command run, save the reply, deliver it, settle it."""
+"""The work on one question: claim it, run its command, save the reply, deliver the reply, settle the question."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from perplexity.threads import run_in_thread_if_long
 log = logging.getLogger(__name__)
 
 MAX_REDELIVERIES = 5
-"""How often a question may come back from dead or stopped workers before the asker is told instead."""
+"""How often a question may return from dead or stopped workers before its asker gets a failure instead."""
 
 MAX_REDELIVERIES_IN_DELIVERY = 2 * MAX_REDELIVERIES
-"""After these many the messages themselves are what brings workers down, and the question expires."""
+"""After this many returns, the messages themselves seem to crash the workers, and the question expires."""
 
 
 class AdmissionCheck(Protocol):
-    """Says whose questions are answered."""
+    """Decides whose questions are answered."""
 
     @property
     def installed(self) -> str | None:
@@ -44,7 +44,7 @@ class AdmissionCheck(Protocol):
     async def refused(self, row: QuestionRow, *, user_team: str) -> Outcome | None:
         """Return the outcome of a question whose asker is refused; None if the asker is answered.
 
-        `user_team` is the workspace that an event has named lately as the asker's, empty if none did.
+        `user_team` is the workspace that a recent event has named as the asker's, empty if none did.
         """
         ...
 
@@ -58,10 +58,10 @@ async def only_workspace(team_id: str) -> bool:
 class QuestionWorker:
     """Answers questions.
 
-    `admission` decides whose, `runner` runs their commands, `progress_of` shows their progress, `live` their
-    text while it is made, `clear_up` removes what is left of those that were closed from outside; `home_changed`
-    updates the home tab of a person, `new_id` names a claim. `enter` has the task act for the workspace of a question;
-    it returns False if the app is not installed there.
+    `admission` decides whose questions are answered, `runner` runs their commands, `progress_of` shows their progress,
+    `live` shows their text while it is written, `clear_up` removes the remains of those closed from outside.
+    `home_changed` updates a person's home tab, `new_id` names a claim. `enter` makes the task act for a question's
+    workspace, and returns False if the app is not installed there.
     """
 
     questions: QuestionStore
@@ -79,10 +79,10 @@ class QuestionWorker:
     new_id: Callable[[], UUID] = uuid4
 
     async def process(self, question_id: UUID, job: int | None = None) -> bool:
-        """Answer one question; return whether its job was removed. A shutdown that cancels this puts the job back.
+        """Answer one question; return whether its job was removed. If a shutdown cancels this, the job is put back.
 
-        Raises `NotOurs`, without claiming the question, if only another process can answer it, and `NotClearedUp` if
-        something is left of one that was closed meanwhile.
+        Raises `NotOurs`, without claiming the question, if only another process can answer it, and `NotClearedUp` if it
+        was closed meanwhile and its remains could not be removed.
         """
         claimed = await self._claim(question_id)
         if claimed is None:
@@ -105,9 +105,9 @@ class QuestionWorker:
         return True
 
     async def _clear_up(self, question_id: UUID, *, lost: QuestionRow | None = None, noted: bool = False) -> None:
-        """Remove what is left of a question that was closed from outside. Raises NotClearedUp, and `NotOurs`.
+        """Remove the remains of a question closed from outside. Raises NotClearedUp, and `NotOurs`.
 
-        `lost` is the question if this worker had it; its asker's data may be erased since.
+        `lost` is the question if this worker had it; its asker's data may have been erased since.
         """
         left = await self.database_retry(lambda: self.questions.left_over(question_id, again=lost is not None))
         if lost is not None and await self.database_retry(lambda: self.questions.get(question_id)) is None:
@@ -147,9 +147,10 @@ class QuestionWorker:
         return claimed
 
     async def _bring_to_its_end(self, claimed: Claimed, *, job: int | None) -> None:
-        """Settle a question, whatever breaks: its asker is told, and it expires if that breaks, too.
+        """Settle a question, whatever fails: its asker is told, and the question expires if that fails, too.
 
-        It comes back only if the database is unavailable, the worker ends, or another one has claimed it.
+        The question returns to the queue only if the database is unavailable, the worker ends, or another one has
+        claimed it.
         """
         row = claimed.row
         try:
@@ -168,7 +169,7 @@ class QuestionWorker:
         await self._settle(row, state, job=job)
 
     async def _answer(self, claimed: Claimed) -> tuple[QuestionRow, str]:
-        """Deliver the answer that is kept, or find one and keep it before the first of its messages is posted.
+        """Deliver the saved answer, or find one and save it before its first message is posted.
 
         Return the row with the answer, and the state in which the question ends.
         """
@@ -206,7 +207,7 @@ class QuestionWorker:
         return row, await self._deliver(row, audience, first)
 
     async def _fail(self, claimed: QuestionRow, error: Exception) -> tuple[QuestionRow, str]:
-        """Deliver a failure instead of what is left of an answer; return as `_answer` does."""
+        """Deliver a failure instead of the rest of an answer; return the same as `_answer`."""
         row = await self.database_retry(lambda: self.questions.get(claimed.id))
         if row is None or row.settled or row.claim != claimed.claim:
             raise ClaimLost
@@ -222,16 +223,16 @@ class QuestionWorker:
         return row, await self._deliver(row, Audience.ASKER, first)
 
     async def _outcome(self, claimed: Claimed) -> tuple[QuestionRow, Outcome, LiveAnswer | None]:
-        """Return the question's outcome, the row with what was posted meanwhile, and what showed the text already.
+        """Return the question's row with the messages posted so far, its outcome, and the display of its text, if any.
 
-        An outcome whose text was shown already is saved.
+        If its text was already shown, the outcome is saved.
         """
         row, live = claimed.row, None
         outcome = await self.admission.refused(row, user_team=claimed.user_team) or await self.runner.refused(row)
         outcome = outcome or await run_in_thread_if_long(len(row.text), self.runner.usage_reply, row)
         outcome = outcome or await run_in_thread_if_long(len(row.text), self.runner.late_reply, row)
         if outcome is None:
-            if row.surface != "slash":  # whose ack said it already
+            if row.surface != "slash":  # Its acknowledgement already said so.
                 placeholder = await run_in_thread_if_long(len(row.text), self.runner.placeholder, row)
                 row = await self.status_messages.post_pending(row, placeholder)
             progress = self.progress_of(row)
@@ -246,7 +247,7 @@ class QuestionWorker:
         return row, outcome, live
 
     async def _finish(self, live: LiveAnswer, outcome: Outcome) -> bool:
-        """Return whether the answer is complete where its text was shown already."""
+        """Return whether the answer is complete in the messages that showed its text."""
         try:
             return await live.finish(outcome.ending)
         except ClaimLost as lost:
@@ -255,17 +256,17 @@ class QuestionWorker:
             raise
 
     async def _end_streams(self, row: QuestionRow) -> QuestionRow:
-        """End the messages of an answer that may be open, so that they can be replaced."""
+        """End the messages of an answer that may still be streaming, so that they can be replaced."""
         live = self.live
         return row if live is None else await self.database_retry(lambda: live.end(row))
 
     async def _run_live(self, row: QuestionRow, progress: Progress, live: LiveAnswer, answers: LiveAnswers) -> Outcome:
-        """Run the command while its answer is shown; what was shown of one that was stopped stays."""
+        """Run the command while its answer is shown; if it is stopped, the visible text stays."""
         try:
             async with live:
                 outcome = await self.runner.run(row, progress, live=live)
                 if live.shows_text:
-                    # Saved at once: a call to Slack that is under way may take seconds, and a worker can die meanwhile.
+                    # Saved at once: a running call to Slack may take seconds, and a worker may die meanwhile.
                     await self._keep(row, outcome, None)
                 return outcome
         except ClaimLost as lost:
@@ -292,7 +293,7 @@ class QuestionWorker:
         return row.outcome or "failed"
 
     async def _tidy(self, row: QuestionRow, audience: Audience) -> None:
-        """Delete what the messages of an answer leave behind."""
+        """Delete the messages that the answer made superfluous."""
         if leaves_placeholder(row, audience):
             await self.status_messages.delete_pending(row)
         if row.surface in CHANNEL_THREADS and any(message.private for message in row.messages or ()):
