@@ -1,4 +1,4 @@
-"""The features of the app, and what they bring together; a new one is a folder and a line in `FEATURES`."""
+"""The list of features. A new feature is a folder and a line in `FEATURES`."""
 
 from __future__ import annotations
 

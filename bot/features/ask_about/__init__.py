@@ -1,4 +1,4 @@
-"""Ask about these: a form for the next question, about the pages that a search listed or about any answer."""
+"""Ask about these: a form for the next question, about the pages of a search or about any answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form for the next question: about the pages that a search listed, from their excerpts alone, or any follow-up."""
+"""The form for the next question: about the pages of a search, from their excerpts alone, or any follow-up."""
 
 from __future__ import annotations
 
@@ -136,13 +136,13 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
 
 
 def _click(submitted: Submission) -> Click:
-    """Return the submission as the click that opened the view, by the person who submits it."""
+    """Return the submission as if it were the click that opened the view, by the person who submits it."""
     metadata = submitted.metadata
     body = dict(submitted.body) | {
         "channel": {"id": metadata.get("channel", "")},
         "response_url": metadata.get("response_url"),
     }
-    # A view that an older version has opened names no action.
+    # A view opened by an older version names no action.
     action = FOLLOW_UP if metadata.get("action") == FOLLOW_UP else ASK_ABOUT
     return Click(body=body, action={"action_id": action, "value": str(metadata.get("question", ""))})
 

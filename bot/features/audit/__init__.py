@@ -1,4 +1,4 @@
-"""Audit: the log is verified, exported and signed by `python -m bot audit`, and looked at by the doctor."""
+"""Audit: `python -m bot audit` verifies, exports and signs the log; the doctor checks it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def start(core: Core) -> Running:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add what can be done with the log."""
+    """Add the actions on the log."""
     do = parser.add_subparsers(dest="do", required=True)
     verify = do.add_parser("verify", help="find what was changed, deleted, cut off or moved in the audit log")
     verify.add_argument(
@@ -54,7 +54,7 @@ def parse_head(text: str) -> tuple[str, int, str]:
 
 
 def run(settings: Settings, parsed: Namespace) -> int:
-    """Verify, export or sign the log; return 1 if something is wrong with it."""
+    """Verify, export or sign the log; return 1 if a problem was found."""
     key = settings.audit_key.get_secret_value() if settings.audit_key is not None else None
     known: dict[str, dict[int, str]] = {}
     for team, count, digest in getattr(parsed, "head", ()):
@@ -75,7 +75,7 @@ def run(settings: Settings, parsed: Namespace) -> int:
 
 @reading_database
 async def check_log(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return what is wrong with the audit log."""
+    """Return the problems of the audit log."""
     key = context.settings.audit_key
     problems = await log.inspect(connection, key=key.get_secret_value() if key is not None else None)
     return [warning("Audit log", problem, fix=_FIX) for problem in problems]

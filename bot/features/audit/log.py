@@ -43,7 +43,7 @@ _ENTRIES = """
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """What was found: the entries and heads of each workspace, and the problems by workspace."""
+    """The numbers of entries and heads of each workspace, and the problems by workspace."""
 
     heads: Mapping[str, Head]
     key: SigningKey = field(repr=False)
@@ -56,7 +56,7 @@ class Verification:
         return not any(self.problems.values())
 
     def report(self) -> str:
-        """Return the report for a terminal, which ends with a sentence."""
+        """Return the report for a terminal, which ends with a conclusion."""
         lines = [
             f"{printable_line(team)}  {head.count} {'entry' if head.count == 1 else 'entries'}, head {head.hash}"
             for team, head in self.heads.items()
@@ -79,10 +79,10 @@ class Verification:
 async def verify(conninfo: str, *, key: str | None, known: Mapping[str, Mapping[int, str]]) -> Verification:
     """Check all entries and heads, without changing anything. Raises database errors.
 
-    `key` is the setting. `known` are hashes of entries by workspace and number, such as the log had them.
+    `key` is the setting. `known` are hashes of entries by workspace and number, as noted earlier.
     """
     async with await _connect(conninfo) as connection:
-        # All of it as it is at one moment, although entries are added meanwhile.
+        # All of it from one moment, although entries are added in the meantime.
         await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
         async with connection.transaction(force_rollback=True):
             return await _verify(connection, key, known)
@@ -95,7 +95,7 @@ async def _verify(
     *,
     signatures: bool = True,
 ) -> Verification:
-    # First what says that there is no log: after an error this transaction can read nothing.
+    # A missing log is detected first, since after an error this transaction can read nothing.
     heads = await signed_heads(connection)
     health, signing = await read_health(connection), await signing_key(connection, key)
     used = await used_workspaces(connection)
@@ -120,7 +120,7 @@ async def _verify(
 
 
 async def inspect(connection: AsyncConnection[DictRow], *, key: str | None) -> list[str]:
-    """Return what is wrong with the log, as far as its heads and its last entries show, which is quick to read.
+    """Return the problems that the heads and the last entries of the log show; this is quick.
 
     Nothing is changed. Raises database errors.
     """
@@ -136,9 +136,9 @@ async def inspect(connection: AsyncConnection[DictRow], *, key: str | None) -> l
 
 
 async def sign(conninfo: str, *, key: str | None) -> Verification:
-    """Sign the heads with the key in use, after AUDIT_KEY was set or changed, unless something else is wrong.
+    """Sign the heads with the current key, after AUDIT_KEY was set or changed, unless there are other problems.
 
-    Return what is wrong besides the signatures. Raises database errors.
+    Return the problems other than signatures. Raises database errors.
     """
     async with await _connect(conninfo) as connection, connection.transaction():
         await lock_writer(connection)
@@ -151,7 +151,7 @@ async def sign(conninfo: str, *, key: str | None) -> Verification:
 
 
 async def export(conninfo: str, output: IO[str]) -> int:
-    """Write all entries as lines of JSON and return how many. Raises database errors."""
+    """Write all entries as lines of JSON and return their number. Raises database errors."""
     written = 0
     async with await _connect(conninfo) as connection, connection.transaction(force_rollback=True):
         async for entry, digest in entries(connection):
@@ -171,9 +171,10 @@ async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head
 
 
 async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
-    """Return the workspaces that must have a log, as far as other tables show, which have what was recorded.
+    """Return the workspaces that must have a log, because other tables have rows of recorded events.
 
-    Left out are those with entries that wait. If something was ever not recorded, it may have been the first or last.
+    Workspaces with waiting entries are left out. If recording has ever failed, the times are left open: the lost entry
+    may have been the first or the last.
     """
     lost = await (await connection.execute(_LOST_EVER)).fetchone() or {}
     rows = await (await connection.execute(_USED)).fetchall()
@@ -182,18 +183,18 @@ async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
 
 
 async def pseudonyms(connection: AsyncConnection[Any]) -> list[Mapping[str, Any]]:
-    """Return whose pseudonym is which, each with its key."""
+    """Return each pseudonym with its person and key."""
     return list(await (await connection.execute(_PEOPLE)).fetchall())
 
 
 async def last_entries(connection: AsyncConnection[Any]) -> dict[str, Head]:
-    """Return the last entry of each workspace that has a head, as the head that it should have."""
+    """Return the last entry of each workspace that has a head, in the form of a head."""
     rows = await (await connection.execute(_LAST)).fetchall()
     return {row["team_id"]: head_of(row) for row in rows}
 
 
 async def entries(connection: AsyncConnection[Any]) -> AsyncIterator[tuple[Entry, str]]:
-    """Yield the entries of all workspaces with their hashes, each workspace's by number.
+    """Yield the entries of all workspaces with their hashes; within a workspace, by number.
 
     Must run in a transaction.
     """

@@ -1,4 +1,4 @@
-"""Budgets: admins see what is spent, say what may be, and stop all of it; they are told of what is used up."""
+"""Budgets: admins see the spending, limit it and stop it; they are told when a budget is nearly or completely spent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bot.storage.ledger import Ledger
 
 
 def start(core: Core) -> Running:
-    """Connect the commands, the form, the part of the page for admins, and the notices."""
+    """Connect the commands, the form, the section for admins, and the notices."""
     usual = core.settings.budgets
     budgets, before_ack = (BudgetStore(pool, budgets=usual) for pool in (core.work, core.acks))
     command, switch = (

@@ -1,4 +1,4 @@
-"""Checks of the budgets: a pause of spending, budgets that are used up, and calls that were never settled."""
+"""Checks of the budgets: a pause of spending, exhausted budgets, and calls that were never settled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from perplexity.formatting import pluralize
 BUDGETS = "Budgets"
 
 LATE_SECONDS = 300
-"""How long a call may be open after its process is gone; the app ends such calls within a minute."""
+"""How long a call may stay open after its process has ended; the app ends such calls within a minute."""
 
 _VARIABLES = {
     "BUDGET_USER_DAY_USD": "user",
@@ -43,7 +43,7 @@ _USED_UP = """
 
 @reading_database
 async def check_budgets(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return why paid searches are refused."""
+    """Return the reasons why paid searches are refused."""
     budgets = (await with_first_budget(context.settings, connection)).budgets
     allowed = {"user": budgets.user, "channel": budgets.channel, "workspace": budgets.workspace}
     pauses = await (await connection.execute(_PAUSES)).fetchall()
@@ -58,7 +58,7 @@ async def check_budgets(context: Context, connection: AsyncConnection[DictRow]) 
 
 
 def _nothing(budgets: Budgets, rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:
-    """Return which budgets are $0, so that nothing paid is ever asked for them."""
+    """Yield a finding for each budget of $0, which refuses every paid request."""
     for variable, scope in _VARIABLES.items():
         if getattr(budgets, scope) == 0:
             text = f"{variable} is 0: paid searches are refused, unless an admin has set another budget."
@@ -70,7 +70,6 @@ def _nothing(budgets: Budgets, rows: Sequence[DictRow], slash: str) -> Iterator[
 
 
 def _typed(scope: str) -> str:
-    """Return a scope as admins type it."""
     return scope.replace("_", " ")
 
 

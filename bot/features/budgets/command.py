@@ -1,4 +1,4 @@
-"""`/pplx budget`, `pause` and `resume`: admins see what is spent, set budgets, and stop and allow all spending."""
+"""`/pplx budget`, `pause` and `resume`: admins see the spending, set budgets, and stop and allow all spending."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ _IDS = {"user": re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>|([UW][A-Z0-9]{1,20})
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetRequest:
-    """What to change; without a `scope`, nothing. An empty `subject` is every person or channel without one of its own.
+    """The change to make; none without a `scope`.
 
-    `amount` None is no limit; with `reset` the budget of the settings applies again.
+    An empty `subject` means every person or channel without an own budget.
+
+    An `amount` of None means no limit; with `reset`, the budget in the settings applies again.
     """
 
     scope: Scope | None = None
@@ -58,7 +60,7 @@ class BudgetRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetResult:
-    """The spending and the budgets as they are now; `note` says what was done. Without `spending`, it was refused."""
+    """The current spending and budgets; `note` says what was done. Without `spending`, the request was refused."""
 
     note: str = ""
     spending: Spending | None = None
@@ -67,7 +69,7 @@ class BudgetResult:
 
 
 def parse(text: str) -> BudgetRequest:
-    """Parse the text after `budget`. Raise UsageError, which names the field, the value and what it takes."""
+    """Parse the text after `budget`. Raises UsageError, which names the field, the value and the allowed values."""
     check_length(text, MAX_LENGTH)
     words = text.split()
     if not words:
@@ -111,7 +113,7 @@ def _subject(scope: str, words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetCommand:
-    """Reads and changes budgets for admins. `slash` is what to type."""
+    """Reads and changes budgets for admins. `slash` is the umbrella command."""
 
     admins: Admins
     budgets: BudgetStore
@@ -131,7 +133,7 @@ class BudgetCommand:
         )
 
     async def answer(self, request: BudgetRequest, context: CommandContext) -> BudgetResult:
-        """Change what is asked for, and return the spending, if the person is an admin. Raises database errors."""
+        """Make the requested change, and return the spending, if the person is an admin. Raises database errors."""
         row, store = context.row, self.budgets
         if not await self.admins.is_admin(row.user_id):
             return BudgetResult(note="Only admins of this workspace can see and change its budgets.")
@@ -152,7 +154,7 @@ class BudgetCommand:
         return BudgetResult(note=note, spending=spending, defaults=store.budgets, slash=self.slash)
 
     async def _switch(self, name: str, _: None, context: CommandContext) -> str:
-        """Switch spending for a question that an older version has accepted."""
+        """Pause or resume spending for a question that an older version has accepted."""
         row = context.row
         if not await self.admins.is_admin(row.user_id):
             return FOR_ADMINS_TO_PAUSE
@@ -188,7 +190,7 @@ BUDGET = free_subcommand(
 
 
 async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id: str, slash: str) -> str:
-    """Pause all spending or allow it again for an admin, and return what to say. Raises database errors."""
+    """Pause or resume all spending for an admin, and return a sentence for them. Raises database errors."""
     if name == PAUSE.name:
         paused = await budgets.pause(team_id=team_id, user_id=user_id)
         what = "Paused. I start no more paid searches, and I’m cancelling those under way."
@@ -198,7 +200,7 @@ async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id
 
 
 def render_switch(text: str, _: None, audience: Audience) -> Reply:
-    """Render what was done."""
+    """Render the sentence."""
     return Reply(messages=(text_message(text),))
 
 

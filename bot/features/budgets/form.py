@@ -1,4 +1,4 @@
-"""Budgets on the page for admins: what holds, a form that changes it, and a button that pauses all spending."""
+"""Budgets on the page for admins: the amounts in force, a form for them, and a button that pauses all spending."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def admin_section(team_id: str, _: str, *, budgets: BudgetStore) -> list[B
 
 
 def budgets_section(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, paused: bool = False) -> list[Block]:
-    """Render budgets with the buttons that change them, and that pause all spending or allow it again."""
+    """Render budgets with buttons to change them, and to pause or resume all spending."""
     switch = button_element("Allow paid searches", RESUME_SPENDING, "admin") if paused else _pause_button()
     change = button_element("Change budgets", CHANGE_BUDGETS, "admin")
     return [*budget_blocks(lines, usual), actions(change, switch)]
@@ -76,7 +76,7 @@ async def open_budgets(
 
 
 def budgets_view(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, slash: str = f"/{ROOT_COMMAND}") -> View:
-    """Build the form with the budgets of today: those that are set, and the `usual` ones of the settings."""
+    """Build the form with the current budgets: those set by admins, and the `usual` ones in the settings."""
     amounts: dict[Scope, int | None] = {scope: usual.of(scope) for scope in SCOPES}
     amounts |= {line.scope: line.amount for line in lines if not line.subject}
     shown: dict[str, str] = {scope: _shown(amount) for scope, amount in amounts.items()}
@@ -96,7 +96,7 @@ def _shown(amount: int | None) -> str:
 async def save_budgets(
     submitted: Submission, context: ListenerContext, *, budgets: BudgetStore, audit: AuditStore
 ) -> Response | None:
-    """Save the budgets that an admin has changed in the form; the others stay as they are."""
+    """Save the budgets that an admin has changed in the form; the others do not change."""
     typed = {scope: str(submitted.value(scope) or "").strip() for scope in SCOPES}
     changed = {scope: text for scope, text in typed.items() if text != submitted.metadata.get(scope, "")}
     amounts: dict[Scope, int | None] = {}
@@ -121,7 +121,7 @@ async def save_budgets(
 
 
 async def switch_spending(click: Click, context: ListenerContext, *, budgets: BudgetStore) -> ClickReply:
-    """Pause all spending, or allow it again, for an admin."""
+    """Pause or resume all spending for an admin."""
     if refusal := await admin_refusal(click.user, context):
         log.warning("admin.refused", extra={"action": click.action_id})
         return text_reply(refusal)

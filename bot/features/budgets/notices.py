@@ -1,4 +1,4 @@
-"""Tells admins, every few seconds, of which budgets most or all is spent."""
+"""Tells admins, every few seconds, about budgets that are mostly or completely spent."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from bot.worker.spending_watch import watch
 log = logging.getLogger(__name__)
 
 HAND_BACK_SECONDS = 0.8
-"""How long a process that stops may take to hand back the notices that it has not sent."""
+"""How long a stopping process may take to hand back the notices that it has not sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetWatch:
-    """The round of one process. `slash` is the umbrella command."""
+    """One process's checks of the budgets. `slash` is the umbrella command."""
 
     ledger: Ledger
     notices: AdminNotices
@@ -34,14 +34,14 @@ class BudgetWatch:
     _sent: deque[BudgetNotice] = field(default_factory=deque)
 
     async def run(self) -> None:
-        """Look again and again until cancelled."""
+        """Check repeatedly until cancelled."""
         await watch(self.look)
 
     async def look(self) -> None:
         """Send the notices that are due. Raises database errors.
 
-        What is not sent is handed back, for any process to send; what a process that died had taken is sent some
-        minutes later.
+        Notices that are not sent are handed back for any process to send. Those taken by a process that died are sent
+        some minutes later.
         """
         await self._record_sent()
         due = await self.ledger.notices()
@@ -62,14 +62,14 @@ class BudgetWatch:
             self._sent.popleft()
 
     async def _hand_back(self, notices: Sequence[BudgetNotice]) -> None:
-        """Record that notices were not sent; without a database, that is found out after a while."""
+        """Record that notices were not sent; without a database, other processes find this out after a while."""
         with suppress(TimeoutError, *DATABASE_UNAVAILABLE, Error):
             async with asyncio.timeout(HAND_BACK_SECONDS):
                 for notice in notices:
                     await self.ledger.told(notice, reached=False)
 
     async def _tell(self, notice: BudgetNotice) -> bool:
-        """Return False if no admin could be told and a later try may succeed."""
+        """Return False if no admin could be told and a later attempt may succeed."""
         log.warning("budget.noticed", extra={"kind": notice.scope, "count": notice.percent})
         told = await self.notices.tell(notice.team_id, notice_text(notice, slash=self.slash), "budget")
         if told is False:
@@ -78,7 +78,7 @@ class BudgetWatch:
 
 
 def notice_text(notice: BudgetNotice, *, slash: str) -> str:
-    """Return mrkdwn that tells an admin how much of a budget is spent; `slash` is the umbrella command."""
+    """Return mrkdwn that tells an admin the spent part of a budget; `slash` is the umbrella command."""
     full = notice.percent >= 100
     share = "is used up" if full else f"is {notice.percent}% used"
     spent, allowed = format_amount(notice.spent), format_amount(notice.allowed)

@@ -1,4 +1,4 @@
-"""Renders what a workspace has spent, with the budgets."""
+"""Renders a workspace's spending with its budgets."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ LABELS: Mapping[Scope, str] = {
     "workspace_week": "The workspace, a week",
     "workspace": "The workspace, a month",
 }
-"""What each budget is called."""
+"""The title of each budget."""
 
 MAX_NAMED = 50
-"""The most budgets of a person or a channel that are listed."""
+"""The most budgets of people or channels that are listed."""
 
 
 def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note: str = "") -> OutgoingMessage:
-    """Render the spending and the budgets; `defaults` apply if none is set, `note` is what was done, not escaped."""
+    """Render the spending and the budgets.
+
+    `defaults` apply if no budget is set; `note` says what was done, not escaped.
+    """
     blocks: list[Block] = [section(escape(note))] if note else []
     if spending.paused_by is not None:
         by = f"<@{escape(spending.paused_by)}>" if spending.paused_by else ""
@@ -44,7 +47,7 @@ def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note:
 
 
 def budget_blocks(lines: Sequence[BudgetLine], defaults: Budgets) -> list[Block]:
-    """Return the budgets; `defaults` apply if none is set."""
+    """Return the budgets; `defaults` apply where none is set."""
     set_for_all = {line.scope: line.amount for line in lines if not line.subject}
     allowed = "\n".join(
         f"{label}: *{_amount(set_for_all.get(scope, defaults.of(scope)))}*"

@@ -26,17 +26,17 @@ class BudgetTable:
         self._store = BudgetStore(pool)
 
     async def read(self) -> Mapping[tuple[str, str], object]:
-        """Return what admins have set, by workspace and name."""
+        """Return the values set by admins, by workspace and name."""
         rows = await self._pool.fetch_all(_ALL)
         return {(row["team_id"], _name(row["scope"], row["subject"])): _amount(row["amount"]) for row in rows}
 
     async def check(self, name: str, value: object) -> tuple[str, object]:
-        """Return a name and a value as `read` does. Raises UsageError or ValueError."""
+        """Return a name and a value in the form of `read`. Raises UsageError or ValueError."""
         scope, request = _parse(name, value)
         return _name(scope, request.subject), _amount(request.amount)
 
     async def change(self, team_id: str, values: Mapping[str, object]) -> None:
-        """Set values, and take back those that are None."""
+        """Set values, and remove those that are None."""
         for name, value in values.items():
             scope, request = _parse(name, "none" if value is None else value)
             await self._store.change(
@@ -49,7 +49,7 @@ class BudgetTable:
             )
 
     async def explain(self, team_id: str, user_id: str, channel_id: str) -> list[tuple[str, str, str]]:
-        """Return the budgets of a person in a channel, and what has set them."""
+        """Return the budgets of a person in a channel, each with the level that set it."""
         lines, _ = await self._store.lines(team_id)
         async with self._pool.connection() as connection:
             first = (await with_first_budget(self._settings, connection)).budgets
@@ -73,7 +73,7 @@ class BudgetTable:
 
 
 def _parse(name: str, value: object) -> tuple[Scope, BudgetRequest]:
-    """Return what a budget is for, and what is asked for it. Raises UsageError, ValueError."""
+    """Return the scope of a budget, and the requested change. Raises UsageError, ValueError."""
     if isinstance(value, bool) or not isinstance(value, str | int) or len(str(value).split()) != 1:
         raise ValueError(f'a budget cannot be {value!r}: it takes an amount in dollars such as "2.50", or "none"')
     request = parse(f"{name} {value}")

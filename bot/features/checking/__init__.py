@@ -1,4 +1,4 @@
-"""Check: claims, typed or found in a message, with what pages say of them word for word."""
+"""Check: claims, typed or found in a message, with the words of pages on them."""
 
 from __future__ import annotations
 

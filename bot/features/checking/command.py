@@ -42,7 +42,7 @@ _NUMBERED = re.compile(r"\d{1,2}\. (?=\S)")
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRequest:
-    """A `text` whose claims are checked, or `claims` that were chosen already; the `filters` are those of settings."""
+    """A `text` whose claims are checked, or `claims` that were already chosen; the `filters` come from settings."""
 
     text: str
     claims: tuple[str, ...] = ()
@@ -50,9 +50,9 @@ class CheckRequest:
 
 
 def parse(text: str) -> CheckRequest:
-    """Parse the text after `/pplx check`. Raise UsageError.
+    """Parse the text after `/pplx check`. Raises UsageError.
 
-    Lines that are all numbered, "1. …", are claims as they are to be checked.
+    If all lines are numbered, "1. …", each is a claim to check.
     """
     typed = unescape_slack(text).strip()
     if not typed:
@@ -70,7 +70,7 @@ def text_of_claims(claims: Sequence[str]) -> str:
 
 
 async def answer(request: CheckRequest, context: CommandContext) -> CheckedClaims:
-    """Check the claims; of a text, find them first. Raise PerplexityError."""
+    """Check the claims; for a text, first find its claims. Raises PerplexityError."""
     claims, cost_usd = request.claims, None
     if not claims:
         proposed = await propose_claims(
@@ -91,7 +91,7 @@ async def answer(request: CheckRequest, context: CommandContext) -> CheckedClaim
 
 
 def render(checked: CheckedClaims, request: CheckRequest, audience: Audience) -> Reply:
-    """Render the claims with what the pages say of them."""
+    """Render the claims with the words of the pages on them."""
     cost_usd = cost_with_failures(checked.cost_usd, checked.failed)
     stats = Stats(provider=checked.judged_by or checked.searched_by, cost_usd=cost_usd)
     return Reply(messages=claims_messages(checked), stats=stats)
@@ -106,7 +106,7 @@ def claims_messages(checked: CheckedClaims) -> tuple[OutgoingMessage, ...]:
 
 
 def _versions(checked: CheckedClaim) -> Iterator[str]:
-    """Yield a claim's text, shorter and shorter; the last one has no link."""
+    """Yield a claim's text in ever shorter versions; the last one has no link."""
     yield from ("\n".join(_lines(checked, share=share)) for share in (1, 2, 4, 8))
     yield "\n".join(_lines(checked, share=8, linked=False))
 
@@ -123,7 +123,7 @@ def _lines(checked: CheckedClaim, *, share: int, linked: bool = True) -> Iterato
 
 
 def prefer(request: CheckRequest, settings: Preferred) -> CheckRequest:
-    """Return the request with the sites that were set; pages in every language are evidence."""
+    """Return the request with the preferred sites; pages in every language are evidence."""
     return replace(request, filters=settings.filters(request.filters))
 
 

@@ -53,7 +53,7 @@ OWN_SENTENCES = "These are sentences of the message, because no model could read
 CALLBACK_ID = "check_modal"
 
 PROPOSE_SECONDS = 20.0
-"""How long the model may take to find the claims; then they are sentences of the message."""
+"""How long the model may take to find the claims; after that, they are sentences of the message."""
 
 CLOSED = "not_found"
 """Slack's error for a view that was closed."""
@@ -65,7 +65,7 @@ _EXCERPT = 300
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimFinder:
-    """Finds the claims of messages with a model; `reading` are those for whom one is read, each with the workspace."""
+    """Finds the claims of messages with a model. `reading` are the people, with workspace, for whom it is at work."""
 
     model: Provider
     proposals: ProposalStore
@@ -99,7 +99,7 @@ async def open_check(body: Mapping[str, Any], context: ListenerContext, *, finde
 
 
 async def _read(message: _Message, view_id: str, context: ListenerContext, asker: Asker, finder: ClaimFinder) -> None:
-    """Show the claims of the message in the open modal, or why its person gets none: a model is paid for them."""
+    """Show the claims of the message in the open modal, or the reason for none: the model costs money."""
     person = asker.team_id, asker.user_id
     if person in finder.reading:
         said: str | None = "I’m still reading another message for you. Try again in a few seconds."
@@ -116,7 +116,7 @@ async def _read(message: _Message, view_id: str, context: ListenerContext, asker
 
 
 async def _refusal(context: ListenerContext, asker: Asker, finder: ClaimFinder) -> str | None:
-    """Return why a person gets no claims; None if they do, which counts against how fast they may ask."""
+    """Return why a person gets no claims; None if they do, which counts towards the limit on their rate."""
     if (said := await context.admission.asker_refusal(asker.user_id)) is not None:
         return said
     try:
@@ -156,15 +156,15 @@ async def _show(view: View, view_id: str, context: ListenerContext) -> None:
     if isinstance(result, NotOpened) and result.error != CLOSED:
         await asyncio.sleep(min(result.seconds or 1.0, MAX_PAUSE_SECONDS))
         result = await context.views.update(view_id, view)
-    if isinstance(result, NotOpened):  # most often the person has closed it
+    if isinstance(result, NotOpened):  # Most often the person has closed the view.
         log.info("view.not_updated", extra={"error": result.error, "view": CALLBACK_ID})
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """The message that is checked: its text as it was typed, and where it is; `author` is an id, then a name.
+    """The message that is checked: its text as it was typed, and its place; `author` is an id, then a name.
 
-    `proposal` names what was sent to find its claims.
+    `proposal` identifies the requests sent to find its claims.
     """
 
     text: str
@@ -187,14 +187,14 @@ class _Message:
             text=text[: MAX_MESSAGE + 1],
             author=str(fields.get("user") or ""),
             channel=str(channel.get("id", "")),
-            # Slack calls direct messages so.
+            # Slack's name for direct messages.
             channel_name="" if name in {"directmessage", "privategroup"} else name,
             ts=str(fields.get("ts") or ""),
         )
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """What the modal brings back."""
+        """Return the metadata of the modal."""
         return {
             "author": self.author,
             "channel_name": self.channel_name,
@@ -205,9 +205,9 @@ class _Message:
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """Return the text of a message with that of the messages shared in it.
+    """Return the text of a message with the text of the messages shared in it.
 
-    Of an app's message, `text` may be for notifications alone, shorter than the blocks.
+    In an app's message, `text` may be for notifications only, shorter than the blocks.
     """
     own = max(str(message.get("text") or ""), "\n".join(_texts(message.get("blocks"))), key=len)
     attachments = message.get("attachments")
@@ -217,7 +217,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def _texts(block: object) -> Iterator[str]:
-    """Yield the paragraphs of blocks, but for those that hold no text of the message: footers, buttons, pictures."""
+    """Yield the paragraphs of blocks, except blocks without text of the message: footers, buttons, pictures."""
     if isinstance(block, list):
         yield from (text for each in block for text in _texts(each))
     elif isinstance(block, dict) and block.get("type") not in {"context", "actions", "image", "input"}:
@@ -229,7 +229,7 @@ def _texts(block: object) -> Iterator[str]:
 
 
 def reading_view(message: _Message) -> View:
-    """Build the modal while the claims are looked for."""
+    """Build the modal shown while the claims are being found."""
     said = section("I’m reading the message. Its claims appear here in a few seconds.")
     return modal(CALLBACK_ID, TITLE, [said, _excerpt(message)], metadata=message.metadata)
 
@@ -270,7 +270,7 @@ def _excerpt(message: _Message) -> Block:
 
 
 async def submit(submitted: Submission, context: ListenerContext, *, finder: ClaimFinder) -> Response | None:
-    """Have the claims checked; the result comes as a direct message."""
+    """Start checking the claims; the result arrives as a direct message."""
     entered = [str(submitted.value(block_id(number)) or "").strip() for number in range(1, MAX_CLAIMS + 1)]
     text = text_of_claims([claim for claim in entered if claim])
     try:
@@ -279,7 +279,7 @@ async def submit(submitted: Submission, context: ListenerContext, *, finder: Cla
         return errors(**{block_id(1): error.problem})
 
     async def count_proposal(question_id: UUID) -> None:
-        """Show in **What was sent** also what found the claims."""
+        """Include the requests that found the claims in **What was sent**."""
         with suppress(ValueError):
             proposal = UUID(str(submitted.metadata.get("proposal") or ""))
             try:
@@ -304,7 +304,7 @@ async def submit(submitted: Submission, context: ListenerContext, *, finder: Cla
 
 
 def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
-    """Render the message above the result: which message was checked."""
+    """Render the message above the result, which names the checked message."""
     author, channel, address = (str(metadata.get(name) or "") for name in ("author", "channel_name", "link"))
     what = link(address, "a message") if safe_url(address) else "a message"
     whose = f" of {escape(shorten(one_line(author), 80))}" if author.strip() else ""
@@ -315,6 +315,6 @@ def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
 
 
 def slack_date(ts: object) -> str:
-    """Return a message's time as Slack shows it in the reader's own zone; empty if it is none."""
+    """Return a message's time for Slack to show in the reader's time zone; empty if it is not a time."""
     seconds = int(seconds_of(ts))
     return moment_or_day(datetime.fromtimestamp(seconds, UTC)) if seconds > 0 else ""

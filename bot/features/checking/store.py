@@ -1,4 +1,4 @@
-"""What was sent before there is a question: to find the claims of a message that a person may have checked."""
+"""Requests that were sent before there was a question: to find the claims of a message."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _MOVE = """
 
 
 class ProposalStore:
-    """The table's operations. Each raises database errors."""
+    """Each method raises database errors."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def record(self, id: UUID, team_id: str, user_id: str, sent: str) -> None:
-        """Add to what is sent for a proposal, as `SentLog.take` returns it, before it leaves."""
+        """Add to the requests sent for a proposal, as returned by `SentLog.take`, before the next is sent."""
         values = {"id": id, "team_id": team_id, "user_id": user_id, "sent": storable(sent)}
         await self._pool.execute(_RECORD, values)
 
     async def move(self, id: UUID, team_id: str, user_id: str, question_id: UUID) -> None:
-        """Count what was sent for a person's proposal as sent for the question that was made of it."""
+        """Count the requests sent for a person's proposal towards the question that followed from it."""
         values = {"id": id, "question_id": question_id, "team_id": team_id, "user_id": user_id}
         await self._pool.execute(_MOVE, values)

@@ -1,4 +1,4 @@
-"""Data requests: what is kept of a person is exported or erased, by the person or by an operator."""
+"""Data requests: a person's data is exported or erased, by the person or by an operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `export` and `erase`: what the app has of a person, as JSON lines, and its erasure."""
+"""The commands `export` and `erase`: a person's data as JSON lines, and its erasure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEFT = "Messages in Slack, backups, and runs that are stored at a search service
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """The people whom a command is about, by their Slack ids; `team` limits it to one workspace."""
+    """The people of a command, by their Slack ids; `team` limits it to one workspace."""
 
     users: tuple[str, ...]
     team: str | None = None
@@ -40,7 +40,7 @@ class People:
 
 @dataclass(frozen=True, kw_only=True)
 class Terminal:
-    """Where a command reads and writes; Python has no `stdin` if it was closed."""
+    """The input and output of a command; Python has no `stdin` if it was closed."""
 
     stdin: TextIO | None
     stdout: TextIO
@@ -48,7 +48,7 @@ class Terminal:
 
     @classmethod
     def of_process(cls) -> Terminal:
-        """Return that of this process."""
+        """Return the terminal of this process."""
         return cls(stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
 
     @property
@@ -63,9 +63,9 @@ class Terminal:
 
 
 async def export_people(store: PersonalDataStore, people: People, *, terminal: Terminal) -> int:
-    """Write each row of these people as a line of JSON; return 1 if nothing is kept of one of them.
+    """Write each row of these people as a line of JSON; return 1 if one of them has no data.
 
-    A line holds the `user`, the `table` and the `row`, whose values have JSON's types; times are ISO 8601.
+    A line has the `user`, the `table` and the `row`, whose values have JSON's types; times are in ISO 8601.
     """
     code = 0
     for user in people.users:
@@ -85,10 +85,10 @@ async def export_people(store: PersonalDataStore, people: People, *, terminal: T
 async def erase_people(
     store: PersonalDataStore, people: People, *, confirmed: bool, cancel: CancelRuns, terminal: Terminal
 ) -> int:
-    """Erase what is kept of these people; return 1 if nothing is kept of one of them, 2 if it was not confirmed.
+    """Erase the data of these people; return 1 if one of them has none, 2 if the erasure was not confirmed.
 
-    At a terminal a person has to confirm; a program has said what it wants, and is not asked. Their open questions are
-    stopped first. One transaction a person: after an interruption, the same command goes on.
+    At a terminal, a person is asked to confirm; a program is not asked. Open questions are
+    stopped first. Each person is erased in one transaction: after an interruption, the same command continues.
     """
     confirmed = confirmed or not terminal.is_a_persons
     if not confirmed and not terminal.shows_questions:
@@ -122,7 +122,7 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 def add_people(parser: ArgumentParser) -> None:
-    """Add whom a command is about."""
+    """Add the arguments for the people."""
     parser.add_argument(
         "--user", type=user_id, nargs="+", action="extend", required=True, metavar="U…", help="Slack user ids"
     )
@@ -130,13 +130,13 @@ def add_people(parser: ArgumentParser) -> None:
 
 
 def add_erasure(parser: ArgumentParser) -> None:
-    """Add whom to erase, and whether that was confirmed."""
+    """Add the arguments for the people to erase, and for the confirmation."""
     parser.add_argument("--yes", action="store_true", help="do not ask first, which happens only at a terminal")
     add_people(parser)
 
 
 def export(settings: Settings, parsed: Namespace) -> int:
-    """Export on a database that is up to date."""
+    """Export from a database that is up to date."""
 
     async def export_from(conninfo: str) -> int:
         async with connection_pool(conninfo, size=1) as pool:
@@ -147,7 +147,7 @@ def export(settings: Settings, parsed: Namespace) -> int:
 
 
 def erase(settings: Settings, parsed: Namespace) -> int:
-    """Erase on a database that is up to date, and cancel runs at the services that the settings name."""
+    """Erase in a database that is up to date, and cancel runs at the configured services."""
     with open_migrated(settings, tell=say_aside) as database:
         return asyncio.run(
             run_erase(
@@ -165,7 +165,7 @@ def _people(parsed: Namespace) -> People:
 
 
 async def run_erase(settings: Settings, people: People, *, confirmed: bool, conninfo: str, terminal: Terminal) -> int:
-    """Erase on an open database, and cancel runs at the services that the settings name."""
+    """Erase in an open database, and cancel runs at the configured services."""
     async with connection_pool(conninfo, size=1) as pool, open_providers(provider_config(settings)) as providers:
         keys_of = _own_keys(settings, pool)
 
@@ -184,10 +184,10 @@ async def run_erase(settings: Settings, people: People, *, confirmed: bool, conn
 
 
 def _own_keys(settings: Settings, pool: Pool) -> Callable[[str], Awaitable[OwnKeys | None]]:
-    """Return what finds the keys that a workspace brings along for its questions."""
+    """Return a function that finds the keys of a workspace for its questions."""
     if not settings.oauth_configured:
         return _no_keys
-    # Encryption takes a while to import, which one workspace with its own token need not wait for.
+    # Encryption takes a while to import; a single workspace with its own token does not need it.
     from bot.errors import Undecryptable
     from bot.workspaces.encryption import KeyRing
     from bot.workspaces.installations import Installations
@@ -207,7 +207,7 @@ def _own_keys(settings: Settings, pool: Pool) -> Callable[[str], Awaitable[OwnKe
 
 
 async def _no_keys(team_id: str) -> None:
-    """Return None: one workspace has no keys but the app's."""
+    """Return None: a single workspace has no keys but the app's."""
 
 
 EXPORT = Subcommand(

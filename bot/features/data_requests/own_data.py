@@ -31,18 +31,22 @@ EXPORT_OWN, ERASE_OWN = "export_own_data", "erase_own_data"
 
 LOOK_SECONDS = 0.5
 CLEAR_UP_LOOKS = 120
-"""How often it is looked whether a worker has removed what is shown of the open questions, before they are erased:
-the questions of a dead worker come back after fifteen seconds, and Slack may be busy then."""
+"""How often to check, before erasing open questions, whether a worker has removed their messages.
+
+The questions of a dead worker return after fifteen seconds, and Slack may be busy then.
+"""
 
 IN_MEMORY = 1_000_000
-"""A larger file is written to a disk until it is sent."""
+"""A larger file is kept on disk until it is sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnData:
-    """Works in the background. `tell` updates a home tab with a notice, even if it is not known to be open.
+    """Exports and erases in the background.
 
-    `cancel_runs` starts cancelling runs at the services. `exporting` are the people whose files are on their way.
+    `tell` updates a home tab with a notice, even if it is not known to be open.
+
+    `cancel_runs` starts cancelling runs at the services. `exporting` are the people whose files are being made.
     """
 
     store: PersonalDataStore
@@ -52,7 +56,7 @@ class OwnData:
     exporting: set[tuple[str, str]] = field(default_factory=set)
 
     async def export(self, team_id: str, user_id: str) -> None:
-        """Send a person what is kept of them, as JSON lines, unless that is under way; raise nothing."""
+        """Send a person their data as JSON lines, unless this is already in progress. Raises nothing."""
         if (team_id, user_id) in self.exporting:
             return
         self.exporting.add((team_id, user_id))
@@ -85,7 +89,7 @@ class OwnData:
 
     async def _erase(self, team_id: str, user_id: str) -> dict[str, int]:
         for _ in range(CLEAR_UP_LOOKS):
-            # Each time: of what is asked meanwhile nothing would be known once it is erased, not even its run.
+            # Repeated each time: once a new question is erased, nothing would be known of it, not even its run.
             runs = await self.store.stop_work(user_id, team_id=team_id)
             self.cancel_runs(runs.get(team_id, []))
             if await self.store.is_cleared(user_id, team_id=team_id):
@@ -95,7 +99,7 @@ class OwnData:
         return await self.store.erase(user_id, team_id=team_id, own=True)
 
     async def erase(self, team_id: str, user_id: str) -> None:
-        """Stop what is open and erase everything of a person in a workspace; raise nothing."""
+        """Stop a person's open work and erase everything of them in a workspace. Raises nothing."""
         try:
             erased = await self._erase(team_id, user_id)
         except (*DATABASE_UNAVAILABLE, Error) as error:
@@ -112,7 +116,7 @@ class OwnData:
 
 
 def home_buttons() -> tuple[Block, Block]:
-    """Return the buttons for all that is kept of a person."""
+    """Return the buttons for a person's data."""
     confirm = confirmation(
         "Erase my data?",
         "This erases your questions with their answers, your digests, settings and ratings in this workspace for good, "
@@ -131,12 +135,12 @@ def register(app: AsyncApp, context: ListenerContext, *, own_data: OwnData) -> N
 
 
 async def export_own(click: Click, context: ListenerContext, *, own_data: OwnData) -> ClickReply:
-    """Start sending a person what is kept of them."""
+    """Start sending a person their data."""
     team, user = person_of(click.body)
     context.start(own_data.export(team, user))
     return text_reply("I’ll send it to our messages: a file with everything that I keep about you in this workspace.")
 
 
 async def erase_own(click: Click, context: ListenerContext, *, own_data: OwnData) -> None:
-    """Start erasing what is kept of a person, who has confirmed it."""
+    """Start erasing the data of a person who has confirmed this."""
     context.start(own_data.erase(*person_of(click.body)))

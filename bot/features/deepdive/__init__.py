@@ -56,7 +56,7 @@ class Reports:
         return await send_file(report, row, click, context, self.files, what="the report")
 
     async def _load(self, row: QuestionRow) -> MarkdownFile | None:
-        """Return a question's report as a file, None if it has none. Raise database errors."""
+        """Return a question's report as a file, None if it has none. Raises database errors."""
         kept = {stage: await self.stages.get(row.id, stage) for stage in Stage}
         results = {stage: one["result"] for stage, one in kept.items() if one and one["result"]}
         if row.command != DEEPDIVE.name or len(results) < len(Stage):

@@ -39,9 +39,9 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveRequest:
-    """A topic; `public` shows the report to everyone in the channel, unless settings do and it is `private`.
+    """A topic; `public` shows the report to everyone in the channel, `private` only to the asker despite settings.
 
-    The `filters` are those of settings: none can be typed.
+    The `filters` come from settings: none can be typed.
     """
 
     topic: str
@@ -81,7 +81,7 @@ class DeepDiveResult:
 
 
 def parse(text: str) -> DeepDiveRequest:
-    """Parse the text after `/deepdive`. Raise UsageError."""
+    """Parse the text after `/deepdive`. Raises UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
         raise UsageError("Add a topic after the options.")
@@ -102,7 +102,7 @@ async def answer(
     can_upload: Callable[[], Awaitable[bool]] = no_uploads,
     pace_seconds: float = PACE_SECONDS,
 ) -> DeepDiveResult:
-    """Make the report and show its progress. Raise PerplexityError; RequestCancelled if it is stopped."""
+    """Make the report and show its progress. Raises PerplexityError; RequestCancelled if it is stopped."""
     board = ProgressBoard()
     deepdives = replace(context.services.deepdives, filters=request.filters)
     task = asyncio.create_task(deepdives.run(request.topic, store=context.stages, on_stage=board.update))
@@ -122,7 +122,7 @@ async def _show_progress(
     context: CommandContext,
     pace_seconds: float,
 ) -> None:
-    """Show each update at once, and the elapsed time every few seconds, until the end. Raise RequestCancelled."""
+    """Show each update at once, and the elapsed time every few seconds, until the end. Raises RequestCancelled."""
     shown = context.progress.milestones_shown
     await asyncio.sleep(0)
     while not run.done():
@@ -154,7 +154,7 @@ def audience_of(request: DeepDiveRequest) -> Audience:
 
 
 def prefer(request: DeepDiveRequest, settings: Preferred) -> DeepDiveRequest:
-    """Return the request with what was set, for what was not typed."""
+    """Return the request with preferences for everything that was not typed."""
     filters = settings.filters(request.filters, language=True)
     return replace(request, filters=filters, public=settings.visible(public=request.public, private=request.private))
 
@@ -188,12 +188,12 @@ def as_answer(result: DeepDiveResult) -> Answer:
 
 
 def remember(result: DeepDiveResult) -> str:
-    """Return the text of the report, as much of it as is remembered."""
+    """Return the text of the report, cut to the remembered length."""
     return remember_answer(as_answer(result))
 
 
 def buttons(result: DeepDiveResult, request: DeepDiveRequest) -> AnswerButtons:
-    """Return what can be done with the report."""
+    """Return the actions for the report."""
     return AnswerButtons(sources=len(result.report.sources))
 
 

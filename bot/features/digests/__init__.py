@@ -22,7 +22,7 @@ from bot.storage.database import DatabaseRetry
 
 
 def start(core: Core) -> Running:
-    """Connect the command, the form and the buttons, what runs every minute, and what workers run for digests."""
+    """Connect the command, the form, the buttons, the check of every minute, and the workers' commands."""
     settings = core.settings
     retry = DatabaseRetry(seconds=math.inf)
     limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)

@@ -1,4 +1,4 @@
-"""Digests on the home tab, and the buttons of a digest: its owner's, and the one that lets an admin stop it."""
+"""Digests on the home tab, and the buttons of a digest: its owner's, and an admin's to stop it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
 @dataclass(frozen=True, kw_only=True)
 class HomeDigests:
-    """What the home tab shows of digests: a person's own, and everyone's on the page for admins."""
+    """The digests on the home tab: a person's own, and everyone's on the page for admins."""
 
     digests: StoredDigestService
 

@@ -86,9 +86,9 @@ WatchRequest = DigestSpec | ChangeDigest | ListDigests
 
 @dataclass(frozen=True, kw_only=True)
 class WatchResult:
-    """The result, and what its message needs: the command's label and the channel of the request.
+    """The result, with the command's label and the channel of the request for its message.
 
-    `with_app` is set if that is known to be the person's direct message with the app.
+    `with_app` is set if the channel is known to be the person's direct message with the app.
     """
 
     reply: DigestResult
@@ -98,7 +98,7 @@ class WatchResult:
 
 
 def parse(text: str) -> WatchRequest:
-    """Parse the text after `watch`. Raise UsageError."""
+    """Parse the text after `watch`. Raises UsageError."""
     arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split() or [""]
     if first.casefold() == LIST:
@@ -124,7 +124,7 @@ class WatchCommand:
         return replace(WATCH, answer=self.answer)
 
     async def answer(self, request: WatchRequest, context: CommandContext) -> WatchResult:
-        """Apply the request. Raise database errors."""
+        """Apply the request. Raises database errors."""
         digests, row = self.digests, context.row
         owner = Owner(team_id=row.team_id, user_id=row.user_id)
         reply: DigestResult
@@ -140,7 +140,7 @@ class WatchCommand:
 
 
 def audience_of(_: WatchRequest) -> Audience:
-    """Return who sees the result: only the user, until the digest is posted."""
+    """Return who sees the result: only the user, before the digest is posted."""
     return Audience.ASKER
 
 
@@ -169,7 +169,7 @@ def _parse_number(action: str, rest: list[str]) -> int:
 def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = (), zone: str = "") -> DigestSpec:
     """Parse a digest such as `technology "open source databases" weekdays 9:00`; `report_empty_on` are words for days.
 
-    Without a zone, the schedule has none yet. Raise UsageError.
+    Without a zone, the schedule has none yet. Raises UsageError.
     """
     rest, named = " ".join(text.split()), ""
     if (topic := _PHRASE.match(rest)) is None or not topic[1].strip():
@@ -207,12 +207,12 @@ def write_digest_spec(spec: DigestSpec) -> str:
 
 
 def write_days(days: Iterable[int]) -> str:
-    """Return days of the week as `parse_days` reads them."""
+    """Return days of the week in the form that `parse_days` reads."""
     return ",".join(_NUMBERED[day] for day in sorted(days))
 
 
 def parse_time(text: str) -> time:
-    """Parse a time of day such as "9:00", "17:30" or "5:30 pm". Raise UsageError."""
+    """Parse a time of day such as "9:00", "17:30" or "5:30 pm". Raises UsageError."""
     match = _CLOCK.fullmatch(text)
     half = match["half"] if match else None
     try:
@@ -225,12 +225,12 @@ def parse_time(text: str) -> time:
 
 
 def parse_days(words: str) -> frozenset[int]:
-    """Parse names of days, such as "weekdays", "mon", "tue,thu" or "mon-fri". Raise UsageError."""
+    """Parse names of days, such as "weekdays", "mon", "tue,thu" or "mon-fri". Raises UsageError."""
     return frozenset().union(*(_days_of(name.strip(), words) for name in words.casefold().split(",")))
 
 
 def parse_zone(name: str) -> str:
-    """Return the name of a time zone. Raise UsageError if this computer does not know it."""
+    """Return the name of a time zone. Raises UsageError if this computer does not know the zone."""
     zone: ZoneInfo = zone_of(name.strip())
     if zone.key != name.strip():
         raise UsageError(

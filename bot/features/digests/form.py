@@ -1,4 +1,4 @@
-"""The form for a digest, opened by `/pplx watch` alone and by a button; what it sets up is what the command can."""
+"""The form for a digest, opened by `/pplx watch` alone and by a button; it sets up the same as the command."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ MAX_TOPIC = 1_000
 
 
 def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> None:
-    """Listen to the button that opens the form, to what changes it, and to its submission."""
+    """Listen to the button that opens the form, to its changes, and to its submission."""
     button(app, context, DIGEST, partial(open_from_button, profiles=profiles))
     submission(app, context, CALLBACK_ID, create, first_input=TOPIC)
 
@@ -89,12 +89,12 @@ async def open_from_command(payload: Mapping[str, Any], context: ListenerContext
 
 
 def _here(*, url: str, channel: str, name: str) -> dict[str, Any]:
-    """Return the metadata with the channel; elsewhere than in one only the direct message takes a digest."""
+    """Return the metadata with the channel, unless only the direct message is possible."""
     return {"url": url, "channel": channel, "name": name} if url and channel[:1] in {"C", "G"} else {}
 
 
 async def open_from_button(click: Click, context: ListenerContext, *, profiles: Profiles) -> ClickReply | None:
-    """Open the form for a digest in the direct message; below news for the same news, every weekday, there."""
+    """Open the form for a digest in the direct message; below news, filled in with the same news on every weekday."""
     if click.id is None:
         problem = await open_modal(context, click.trigger_id, digest_view(metadata={}))
         return await shown_problem(click, context, problem)
@@ -112,9 +112,9 @@ async def open_from_button(click: Click, context: ListenerContext, *, profiles: 
 
 
 async def change_form(changed: Submission, context: ListenerContext, *, profiles: Profiles, more: bool) -> None:
-    """Show the days to choose from, or the rest of the form; what was entered stays."""
+    """Show the days to choose from, or the rest of the form; the entered values stay."""
     zone = await _zone(changed.user, profiles) if more else None
-    # If that fails, the submission shows the days.
+    # If this fails, the submission shows the days.
     await update_modal(context, changed.view_id, _again(changed, zone=zone, more=more), hash=changed.view_hash)
 
 
@@ -128,7 +128,7 @@ async def _zone(user: str, profiles: Profiles) -> str | None:
 
 
 def _again(changed: Submission, *, zone: str | None = None, more: bool = False) -> View:
-    """Build the form again, with what was entered."""
+    """Build the form again with the entered values."""
     more = more or bool(changed.metadata.get("more"))
     entered = {name: str(changed.value(name) or "") for name in (TOPIC, CATEGORY, WHEN)}
     return digest_view(metadata={**changed.metadata, "more": more}, entered=entered, zone=zone)
@@ -139,7 +139,7 @@ def digest_view(
 ) -> View:
     """Build the form; with a channel in the metadata, the digest can be posted there.
 
-    It has few fields, and all of them if the metadata says so. If the person's `zone` is unknown, none is chosen: it is
+    The form has few fields, or all if the metadata says so. If the person's `zone` is unknown, none is selected; it is
     looked up again when the digest is set up.
     """
     given, more = entered or {}, bool(metadata.get("more"))

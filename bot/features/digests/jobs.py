@@ -91,7 +91,7 @@ REASONS = {
     "restricted_action_thread_only_channel": NOT_ALLOWED,
     "restricted_action_non_threadable_channel": NOT_ALLOWED,
 }
-"""Why a digest cannot be posted, by the app's or Slack's reason code, in words for the owner.
+"""Reasons why a digest cannot be posted, for the owner, by the app's or Slack's reason code.
 
 https://docs.slack.dev/reference/methods/chat.postMessage#errors
 """
@@ -101,8 +101,8 @@ https://docs.slack.dev/reference/methods/chat.postMessage#errors
 class StopNotice:
     """Says why a digest cannot be posted.
 
-    `reason_code` is Slack's error, or says what its owner has left or that the owner may not ask in its channel.
-    `title` is what the digest is about; it is only set if the digest is deleted.
+    `reason_code` is Slack's error, or a key of `REASONS`, such as for an owner who has left. `title` is the digest's
+    topic; it is only set if the digest is deleted.
     """
 
     digest_id: UUID
@@ -131,7 +131,7 @@ def parse_notice(text: str) -> StopNotice:
 
 
 def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
-    """Return the question of a notice. The run `by` which the digest was stopped has one, however often it stops it."""
+    """Return the question of a notice. Each run `by` which the digest was stopped gets one, even if repeated."""
     return NewQuestion(
         id=id,
         delivery_key=f"{DIGEST_SURFACE}:{notice.digest_id}:notice:{by}",
@@ -146,7 +146,10 @@ def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, cha
 
 @dataclass(frozen=True, kw_only=True)
 class StopNoticeCommand:
-    """Posts stop notices: to the owner, or in the channel if the owner has left. `command_label`: what people type."""
+    """Posts stop notices to the owner, or in the channel if the owner has left.
+
+    `command_label` is the command to type.
+    """
 
     digests: DigestStore
     database_retry: DatabaseRetry
@@ -169,7 +172,7 @@ class StopNoticeCommand:
         )
 
     async def load_digest(self, notice: StopNotice, _: CommandContext) -> Digest | None:
-        """Return the digest as it is now, None if it is deleted. Raises database errors."""
+        """Return the digest in its current state, None if it was deleted. Raises database errors."""
         return await self.database_retry(lambda: self.digests.get(notice.digest_id, now=utc_now()))
 
     def _render(self, digest: Digest | None, notice: StopNotice) -> tuple[OutgoingMessage, ...]:
@@ -196,7 +199,7 @@ class DigestStopper:
     async def on_channel_closed(self, row: QuestionRow, error: str) -> None:
         """Stop a digest that Slack does not let into its channel.
 
-        If Slack refuses the app itself, nothing is stopped: no provider is asked until the app is let in again.
+        If Slack refuses the app itself, nothing is stopped: no provider is asked until the app is admitted again.
         """
         if error in AUTH_ERRORS:
             return
@@ -207,8 +210,8 @@ class DigestStopper:
     async def on_owner_barred(self, digest: Digest, reason_code: str, *, by: UUID) -> None:
         """Stop a digest whose owner has left or may not ask in its channel; delete it if the owner's account is closed.
 
-        `reason_code` says which, `by` is the question that found it out. A digest without an owner
-        could not be deleted by anyone, and would count towards the limit of its channel.
+        `reason_code` says which; `by` is the question that found out. Nobody could delete a digest without an owner,
+        and it would count towards the limit of its channel.
         """
         if reason_code == OWNER_LEFT:
             await self._delete(

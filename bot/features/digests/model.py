@@ -1,4 +1,4 @@
-"""Digests as values: what their owners ask for, the results of actions, and the runs with their reports."""
+"""Digests as values: their owners' requests, the results of actions, and the runs with their reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perplexity.news.summary import NewsSummary
 
 
 class DigestAction(StrEnum):
-    """What an owner can do with an existing digest; the value is the word to type."""
+    """An owner's actions on an existing digest; the value is the word to type."""
 
     PAUSE = "pause"
     RESUME = "resume"
@@ -27,7 +27,7 @@ class DigestAction(StrEnum):
 
 
 class Trigger(StrEnum):
-    """Why a digest runs: it is due, it was due while the app did not run, or its owner asked for it."""
+    """Why a digest runs: on time, after a missed time, or at its owner's request."""
 
     SCHEDULED = "due"
     LATE = "late"
@@ -52,10 +52,10 @@ class Owner:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestSpec:
-    """A digest as its owner asks for it.
+    """A digest as its owner requests it.
 
-    `category` or `topic` may be empty; `report_empty_on` are the days of the week on which it says that nothing is new.
-    The schedule's zone is the owner's unless they named one; it is empty as long as the command was only parsed.
+    `category` or `topic` may be empty; `report_empty_on` are the days of the week on which it reports even that nothing
+    is new. The schedule's zone is the owner's unless they named one; it is empty before it is looked up.
     """
 
     category: str
@@ -86,7 +86,7 @@ class Digest:
 
     @property
     def title(self) -> str:
-        """What it is about: "Technology: open source databases"."""
+        """The category and topic: "Technology: open source databases"."""
         return ": ".join(filter(None, (self.spec.category.capitalize(), self.spec.topic)))
 
 
@@ -178,7 +178,7 @@ class DigestService(Protocol):
 
     @property
     def command_label(self) -> str:
-        """What people type for the command: "/pplx watch"."""
+        """The command as people type it: "/pplx watch"."""
         ...
 
     async def create(self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
@@ -215,7 +215,7 @@ _RUN_TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<first>\S+) (?P<slot>\S+) (
 
 @dataclass(frozen=True, kw_only=True)
 class DigestRun:
-    """One run of a digest for the moment `slot`. `title` is what the digest is about.
+    """One run of a digest for the moment `slot`. `title` is the digest's topic.
 
     `earliest_slot` is the first slot that the run covers: it is before `slot` if slots were missed. The `filters` are
     those of its owner's and its channel's settings.
@@ -229,7 +229,7 @@ class DigestRun:
     filters: Filters = NO_FILTERS
 
     def trigger_at(self, now: datetime) -> Trigger:
-        """Return the trigger if the run starts now: a scheduled run may be late by then."""
+        """Return the trigger of a run that starts now; a scheduled run may be late."""
         return Trigger.LATE if self.trigger is Trigger.SCHEDULED and now - self.slot > LATE_AFTER else self.trigger
 
     @property
@@ -256,9 +256,9 @@ def parse_run(text: str) -> DigestRun:
 class DigestReport:
     """The result of a run: `stories` are the new ones of the `summary`, `since` is when the last ones were posted.
 
-    `summary` is None if no story was found. `cost_usd` is what the search cost, None if that is unknown. `slot` is when
-    the run was due, `earliest_slot` the first slot that it covers. A report that is `suppressed` is not posted: its
-    digest is deleted or paused, or cannot be posted.
+    `summary` is None if no story was found. `cost_usd` is the cost of the search, None if unknown. `slot` is when the
+    run was due, `earliest_slot` the first slot that it covers. A `suppressed` report is not posted: its digest was
+    deleted or paused, or cannot be posted.
     """
 
     digest: Digest
@@ -294,7 +294,7 @@ class DigestReport:
 
 
 def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
-    """Return "since Tuesday": the time and zone of a moment today, the weekday of one this week, or else the day."""
+    """Return "since Tuesday": time and zone for a moment today, the weekday within this week, or else the day."""
     then = moment.astimezone(tz)
     days = (now.astimezone(tz).date() - then.date()).days
     if days < 1:
@@ -307,6 +307,6 @@ def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
 def search_window_start(last_run_at: datetime | None, *, now: datetime) -> datetime:
     """Return the start of the search: the last run, but at least a day and at most a month ago.
 
-    A day even if the last run was an hour ago, because a run posts only its first stories.
+    It is at least a day, because a run posts only its first stories.
     """
     return min(max(last_run_at or now, now - _MONTH), now - _DAY)

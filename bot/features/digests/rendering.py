@@ -75,7 +75,7 @@ def digest_result_message(
 ) -> OutgoingMessage:
     """Render the result of a `watch` command; `command` is the text to type it, `channel` its channel.
 
-    `with_app` is set if that is known to be a person's direct message with the app.
+    `with_app` is set if the channel is known to be the person's direct message with the app.
     """
     said = _result_lines(reply, command=command, channel=channel)
     hint = _hint(reply, command=command, with_app=with_app)
@@ -254,7 +254,7 @@ def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, refer
 
 
 def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> OutgoingMessage:
-    """Render that a digest stopped itself; `reason` is a sentence."""
+    """Render the notice that a digest was stopped; `reason` is a sentence."""
     text = f"*{digest_name(digest)} has stopped.* {escape(reason)}"
     on = context(_resume_hint(command, digest.number))
     return OutgoingMessage(text=text, blocks=(section(text), on))
@@ -266,7 +266,7 @@ def digest_buttons(digest_id: UUID) -> Block:
 
 
 def home_buttons(digest: Digest) -> Block:
-    """Return the row of buttons for the owner in the home tab: what can be done with the digest as it is."""
+    """Return the owner's buttons in the home tab that apply to the digest's current state."""
     change = DigestAction.PAUSE if digest.state is State.ACTIVE else DigestAction.RESUME
     return actions(*(_button(action, digest.id) for action in (DigestAction.RUN, change, DigestAction.DELETE)))
 
@@ -334,13 +334,13 @@ def _resume_hint(slash: str, number: int) -> str:
 
 
 def home_blocks(digests: Sequence[Digest]) -> list[Block]:
-    """Return a person's digests, as far as the home tab has room; no block without any."""
+    """Return a person's digests, as far as the home tab has room; empty without digests."""
     shown = [block for one in digests[:MAX_OWN] for block in _own(one)]
     return [header("Your digests"), *shown] if shown else []
 
 
 def _own(one: Digest) -> Iterator[Block]:
-    # Slack shows a channel's name by its id, to those who may know it; in mrkdwn, `sanitize_view` allows no mention.
+    # Slack shows a channel's name for its id to those who may know it; in mrkdwn, `sanitize_view` allows no mention.
     direct = one.channel_id.startswith("D")
     place = leaf("in our direct messages") if direct else {"type": "channel", "channel_id": one.channel_id}
     failed = f"{FAILED}, “Run now” tries again · " if one.failed else ""
@@ -371,9 +371,9 @@ def _of_workspace(digest: Digest) -> Iterator[Block]:
 
 
 def _digest_line(digest: Digest) -> Iterator[Block]:
-    """Yield the details of a digest; Slack fills in the names of the channel and the person, and mentions no one.
+    """Yield the details of a digest; Slack fills in the names of the channel and the person, and mentions nobody.
 
-    Of one in a direct message only the category is named, since the topic is its owner's.
+    For a digest in a direct message, only the category is named, since the topic is private.
     """
     private = digest.channel_id.startswith(DIRECT)
     subject = shorten(one_line(digest.spec.category.capitalize() if private else digest.title), 100)

@@ -1,4 +1,4 @@
-"""Create, change and start digests: at their owners' requests, and once a minute those that are due."""
+"""Creates, changes and starts digests: at their owners' requests, and once a minute those that are due."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MINUTE = 60.0
 class StoredDigestService:
     """Keeps digests in the database. `timezone` returns a person's time zone, None if it is unknown.
 
-    `call` is how people call the command. `now` is the clock, `new_id` makes the ids of questions.
+    `call` is the command as people type it. `now` is the clock, `new_id` makes the ids of questions.
     """
 
     command_label: str
@@ -81,7 +81,7 @@ class StoredDigestService:
         return await self.digests.of_team(team_id, now=self.now())
 
     async def problems(self, team_id: str) -> Sequence[Problem]:
-        """Return that several digests of a workspace failed, if so. Raises database errors."""
+        """Return a problem if several digests of a workspace failed. Raises database errors."""
         failed = sum(one.failed and one.state is State.ACTIVE for one in await self.list_all(team_id))
         told = Problem(text=f"{failed} digests failed at their last run.", fix="Their owners were told why.")
         return [told] if failed > 1 else []
@@ -135,10 +135,10 @@ class StoredDigestService:
 class DigestScheduler:
     """Checks for due digests at the start of each minute. `new_id` makes the ids of questions.
 
-    `installed` returns the id of the installation that the process works for, None while that is unknown.
+    `installed` returns the id of the installation that the process works for, None while unknown.
 
-    If the database is unavailable, the next minute tries again: what was due is still due then. If `disabled`, no
-    run starts.
+    If the database is unavailable, the next minute tries again: due digests are still due then. If `disabled`, no run
+    starts.
     """
 
     digests: DigestStore
@@ -158,7 +158,7 @@ class DigestScheduler:
             await self.sleep(seconds_to_next_minute(self.now()))
 
     async def run_once(self) -> int:
-        """Start every run that is due; return how many runs this process started."""
+        """Start every run that is due; return the number of runs that this process started."""
         if self.disabled:
             return 0
         now = self.now()
@@ -172,7 +172,7 @@ class DigestScheduler:
 
 
 def next_run_at(digest: Digest, *, now: datetime) -> datetime:
-    """Return when a digest is due next, after `now`."""
+    """Return when a digest is next due after `now`."""
     return next_slot(digest.spec.schedule, now)
 
 

@@ -33,7 +33,7 @@ _WITH_STATS = """
 """
 
 LOCK_WORKSPACE = "SELECT pg_advisory_xact_lock(hashtext('digests'), hashtext(%(team_id)s))"
-"""Let one process at a time add digests of a workspace, so that the limits hold."""
+"""Let only one process at a time add digests of a workspace, so that the limits hold."""
 
 COUNTS = """
     SELECT count(*) FILTER (WHERE user_id = %(user_id)s) AS of_owner,
@@ -91,34 +91,34 @@ MISSCHEDULED = f"""
     LIMIT 1
     FOR UPDATE OF d SKIP LOCKED
 """
-"""Lock a digest that is due later than its days of the week allow, with a day to spare for clock changes."""
+"""Lock a digest whose due time is later than its days of the week allow, with a day's margin for clock changes."""
 
 SET_NEXT_RUN = "UPDATE digests SET next_at = %(next_at)s WHERE id = %(id)s"
-"""Set when a digest is due next."""
+"""Set a digest's next due time."""
 
 CREATE_RUN = """
     INSERT INTO digest_runs (digest_id, slot, question_id) VALUES (%(id)s, %(slot)s, %(question_id)s)
     ON CONFLICT (digest_id, slot) DO NOTHING
     RETURNING question_id
 """
-"""Insert a run; returns no row if the slot has one already."""
+"""Insert a run; return no row if the slot already has one."""
 
 RUNNING = """
     SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id
     WHERE r.digest_id = %(id)s AND q.state IN ('received', 'working', 'delivering')
     LIMIT 1
 """
-"""Whether a run of a digest is unfinished."""
+"""Read whether a run of a digest is unfinished."""
 
 QUESTION_EXISTS = "SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s"
-"""Whether this manual run exists already: the request may be repeated after an interruption."""
+"""Read whether this manual run exists: the request may be repeated after an interruption."""
 
 WAITING = """
     SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id
     WHERE r.digest_id = %(id)s AND q.state = 'received'
     LIMIT 1
 """
-"""Whether a run of a digest still waits for a worker."""
+"""Read whether a run of a digest still waits for a worker."""
 
 POSTED_STORIES = """
     SELECT s.fingerprint, s.at, s.place FROM digest_seen s
@@ -133,21 +133,21 @@ POSTED_STORIES = """
 """The stories that other runs posted after a cursor, the latest first."""
 
 MARK_SEARCHED = "UPDATE digest_runs SET looked = true WHERE digest_id = %(id)s AND question_id = %(question_id)s"
-"""Record that a run has searched, and that what it found is posted or known."""
+"""Record that a run has searched, and that the stories it found are posted or known."""
 
 LAST_RUN_AT = """
     SELECT max(r.slot) AS slot FROM digest_runs r JOIN questions q ON q.id = r.question_id
     WHERE r.digest_id = %(id)s AND r.question_id <> %(question_id)s AND r.looked AND r.slot <= %(now)s
       AND q.state = 'answered'
 """
-"""The slot of the last run that searched; one in the future is due to a wrong clock."""
+"""The slot of the last run that searched; a slot in the future comes from a wrong clock and is ignored."""
 
 FORGET_STORIES = """
     DELETE FROM digest_seen
     WHERE digest_id = %(id)s
       AND (question_id = %(question_id)s OR at <= %(now)s - %(days)s * interval '1 day')
 """
-"""Delete what this run recorded before it was interrupted, and what is too old."""
+"""Delete the stories recorded by this run before an interruption, and old ones."""
 
 RECORD_STORIES = """
     INSERT INTO digest_seen (digest_id, question_id, fingerprint, at)
@@ -158,12 +158,12 @@ RECORD_STORIES = """
 
 HISTORY_DAYS = 30
 MAX_HISTORY = 500
-"""How many posted stories are compared at most."""
+"""The most posted stories that are compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PostedHistory:
-    """What other runs of a digest have posted, the latest first; `at` is when they last did, None if they did not.
+    """The stories that other runs of a digest have posted, the latest first; `at` is the time of the last post, if any.
 
     `cursor` is the place up to which the table was read.
     """
@@ -174,17 +174,17 @@ class PostedHistory:
 
 
 class RecordResult(Enum):
-    """The result of recording what a run posts."""
+    """The result of recording a run's stories."""
 
     OK = "done"
     CONFLICT = "outdated"
-    """Another run has posted meanwhile: the stories have to be compared with its stories first."""
+    """Another run has posted meanwhile: the stories must first be compared with that run's stories."""
     INACTIVE = "unwanted"
     """The digest is deleted, paused or stopped."""
 
 
 class PostedStories:
-    """The table's operations, each a short transaction that may be repeated after a failure."""
+    """Short transactions on the tables, each of which may be repeated after a failure."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -202,10 +202,12 @@ class PostedStories:
     async def record(
         self, id: UUID, fingerprints: Sequence[str], *, question_id: UUID, now: datetime, cursor: int, manual: bool
     ) -> RecordResult:
-        """Record which stories a run posts, and that it has searched; `cursor` is how far the table was read for that.
+        """Record the stories that a run posts, and that it has searched.
 
-        Runs of one digest do so one after the other; an interrupted run may do it again. Nothing is recorded if the
-        digest is deleted, or if it is paused or stopped, unless the run is `manual`.
+        `cursor` is the place up to which it read the table.
+
+        Runs of one digest do so one after the other; an interrupted run may repeat it. Nothing is recorded if the
+        digest was deleted, or if it is paused or stopped, unless the run is `manual`.
         """
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
         async with self._pool.transaction() as connection:
@@ -228,7 +230,7 @@ class PostedStories:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedRun:
-    """A run to start: its slot, its question, and when the digest is due next."""
+    """A run to start: its slot, its question, and the digest's next due time."""
 
     slot: datetime
     question: NewQuestion
@@ -236,9 +238,9 @@ class PlannedRun:
 
 
 class DigestStore:
-    """The tables' operations. `posted` holds the stories that were posted. `many`: there are many installations.
+    """The tables' operations. `posted` holds the posted stories. `many` is whether there are many installations.
 
-    `in_lane` says where a digest's job waits.
+    `in_lane` returns a question with the queue in which its job waits.
     """
 
     def __init__(
@@ -318,8 +320,8 @@ class DigestStore:
     ) -> UUID | None:
         """Start one run that is due, in one transaction with its question; return the digest's id, None if none is due.
 
-        A slot has one run, however many processes do this at once. If a run still waits for a worker, it covers the
-        slots that have come since. `installation` is the id of the one that the process works for.
+        A slot has one run, even if several processes do this at once. A run that still waits for a worker also covers
+        the slots since then. `installation` is the id of the one that the process works for.
         """
         values = {"now": now, "installation": installation, "many": self._many}
         async with self._pool.transaction() as connection:
@@ -333,7 +335,7 @@ class DigestStore:
         return UUID(str(row["id"]))
 
     async def reschedule_stray(self, next_at: Callable[[Digest], datetime], *, now: datetime) -> UUID | None:
-        """Set again when a digest is due that was scheduled too late, for example by a process whose clock is fast.
+        """Correct the due time of a digest that was scheduled too late, for example by a process whose clock is fast.
 
         Return the digest's id, None if there is no such digest.
         """
@@ -345,7 +347,7 @@ class DigestStore:
         return UUID(str(row["id"]))
 
     async def start_manual(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
-        """Start a manual run, unless this request did so before; return False while another run is unfinished."""
+        """Start a manual run, unless the same request already has; return False while another run is unfinished."""
         async with self._pool.transaction() as connection:
             there = await _fetch_one(connection, LOCK, {"id": id}) is not None
             if there and await _fetch_one(connection, QUESTION_EXISTS, vars(question)):

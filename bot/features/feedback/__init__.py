@@ -1,4 +1,4 @@
-"""Thumbs below answers, and a form that asks what was wrong with a bad one."""
+"""Thumbs below answers, and a form about the faults of a bad one."""
 
 from __future__ import annotations
 

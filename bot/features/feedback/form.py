@@ -1,4 +1,4 @@
-"""Feedback: a thumb for an answer, and a form that asks what was wrong with a bad one."""
+"""Feedback: a thumb for an answer, and a form about the faults of a bad one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def register(app: AsyncApp, context: ListenerContext, *, ratings: FeedbackStore)
 
 
 async def rate_answer(click: Click, context: ListenerContext, *, ratings: FeedbackStore) -> ClickReply | None:
-    """Record a thumb of someone who sees the answer; for a bad answer, open the form."""
+    """Record the thumb of a person who sees the answer; for a bad answer, open the form."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None or click.choice not in {"up", "down"}:
         return text_reply(UNKNOWN_ANSWER)
@@ -64,7 +64,7 @@ async def rate_answer(click: Click, context: ListenerContext, *, ratings: Feedba
 
 
 def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
-    """Build the form; only the asker can agree that admins read the question."""
+    """Build the form; only the asker can allow admins to read the question."""
     reasons = {
         "type": "checkboxes",
         "action_id": REASONS_INPUT,
@@ -93,7 +93,7 @@ def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
 
 
 async def explain_rating(submitted: Submission, _: ListenerContext, *, ratings: FeedbackStore) -> Response | None:
-    """Record the reasons of the person whose thumb it is, which is all that they can change."""
+    """Record the reasons for the person's own thumb."""
     try:
         question_id = UUID(str(submitted.metadata.get("question")))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The feedback table: one thumb a person and answer."""
+"""The feedback table: one thumb per person and answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RATE = """
     SET up = excluded.up, at = now(), reasons = '{}', comment = '', agreed = false
     WHERE feedback.up <> excluded.up
 """
-"""Record a thumb. The other one replaces it with its reasons; the same one again changes nothing."""
+"""Record a thumb. The opposite thumb replaces an earlier one and its reasons; the same one changes nothing."""
 
 _EXPLAIN = """
     UPDATE feedback f
@@ -25,7 +25,7 @@ _EXPLAIN = """
     WHERE f.question_id = %(id)s AND f.user_id = %(user_id)s AND q.id = f.question_id
     RETURNING f.question_id
 """
-"""Add reasons to a person's own thumb down; only the asker can agree that the question is read."""
+"""Add reasons to a person's own thumb down; only the asker can allow admins to read the question."""
 
 
 class FeedbackStore:
@@ -35,13 +35,13 @@ class FeedbackStore:
         self._pool = pool
 
     async def rate(self, question_id: UUID, user_id: str, *, up: bool) -> None:
-        """Record a person's thumb, which replaces an earlier one; nothing if the question is deleted."""
+        """Record a person's thumb in place of an earlier one; do nothing if the question was deleted."""
         await self._pool.execute(_RATE, {"id": question_id, "user_id": user_id, "up": up})
 
     async def explain(
         self, question_id: UUID, user_id: str, *, reasons: Sequence[str], comment: str, agreed: bool
     ) -> bool:
-        """Record why a person found an answer bad; False if they have not rated it, or it is deleted.
+        """Record why a person found an answer bad; return False if they have not rated it, or it was deleted.
 
         `agreed` counts only if the person asked the question.
         """

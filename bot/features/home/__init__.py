@@ -1,4 +1,4 @@
-"""The home tab: a person's questions with what features add, and a page for admins."""
+"""The home tab: a person's questions with the features' sections, and a page for admins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.storage.budgets import BudgetStore
 
 
 def start(core: Core) -> Running:
-    """Show home tabs from now on, and listen to what is clicked there."""
+    """Show home tabs from now on, and listen to clicks on them."""
     settings = core.settings
     admin = AdminHome(
         admins=core.admins,

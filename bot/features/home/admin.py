@@ -1,6 +1,6 @@
-"""The page for admins of the home tab: use and cost, problems, the audit log, and what features add.
+"""The page for admins of the home tab: use and cost, problems, the audit log, and the features' sections.
 
-Who asks for it is checked with Slack each time it is shown, and at each click.
+Each time it is shown, and at each click, Slack is asked whether the person is an admin.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from bot.storage.budgets import BudgetStore
 from bot.views.all_rows import AllRows
 
 FOR_ADMINS = "admin_home"
-"""The id of the button that opens the page for admins, and of the one that closes it."""
+"""The ids of the buttons that open and close the page for admins."""
 
 MAX_RECORDED = 20
-"""The most entries of the audit log that the page has room for."""
+"""The most entries of the audit log on the page."""
 
 _MAX_CHANGE = 150
 
@@ -53,9 +53,11 @@ _MAX_CHANGE = 150
 def admin_blocks(
     data: AdminData, notice: str = "", sections: Sequence[Block] = (), end: Sequence[Block] = ()
 ) -> list[Block]:
-    """Return the page for admins: less than a hundred blocks. `notice`, escaped, is the result of the last click.
+    """Return the page for admins, which has fewer than a hundred blocks.
 
-    Features add `sections` above the use of the workspace, and `end` below it.
+    `notice`, escaped, is the result of the last click.
+
+    The features' `sections` come above the workspace's use, and `end` below it.
     """
     return [
         header("For admins"),
@@ -73,10 +75,10 @@ def admin_blocks(
 
 @dataclass(frozen=True, kw_only=True)
 class UseTable:
-    """A table of the use of a month, such as that of each person, and a list of all its rows.
+    """A table of a month's use, for example by person, with a list of all its rows.
 
-    `name` is in `action_id`s, `title` above the list, `column` above the names, `counted` is what they are counted in,
-    `most` how many the page has room for.
+    `name` is part of `action_id`s, `title` stands above the list, `column` above the names; `counted` is the unit of
+    the counts, and `most` the number of rows that the page has room for.
     """
 
     name: str
@@ -122,7 +124,7 @@ def _use(use: WorkspaceUse) -> Iterator[Block]:
 
 
 def all_rows_buttons(buttons: Sequence[Block]) -> list[Block]:
-    """Return the row of the buttons for all rows of what the page shows the beginning of; none without any."""
+    """Return the row of buttons that open complete lists; empty without buttons."""
     return [context("All of it"), actions(*buttons)] if buttons else []
 
 
@@ -139,7 +141,7 @@ def _recorded_item(one: Recorded) -> list[Block]:
 
 
 def doer(user_id: str | None) -> Block:
-    """Return who did something: a person, by a name that Slack fills in, the app, or someone who was erased."""
+    """Return the one who acted: a person, whose name Slack fills in, the app, or someone who was erased."""
     return person(user_id) if user_id else leaf("erased" if user_id is None else "the app")
 
 
@@ -162,7 +164,7 @@ def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
 
 
 def change_text(one: Recorded) -> str:
-    """Return what a change was before and after, or what was decided."""
+    """Return the values before and after a change, or the decision."""
     values = [_value_text(value) for value in (one.before, one.after) if value is not None]
     if one.before is not None and one.after is None:
         values.append("–")
@@ -170,7 +172,7 @@ def change_text(one: Recorded) -> str:
 
 
 def _value_text(written: str) -> str:
-    """Return a recorded value, which is JSON, as people read it: an amount in dollars, a word without its quotes."""
+    """Return a recorded JSON value for people: an amount in dollars, a word without its quotes."""
     try:
         value = json.loads(written)
     except ValueError:
@@ -188,7 +190,7 @@ def _value_text(written: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class AdminHome:
-    """Reads what admins see. Functions raise database errors."""
+    """Reads the data for admins. Its methods raise database errors."""
 
     admins: Admins
     store: AdminStore
@@ -196,7 +198,7 @@ class AdminHome:
     together: Callable[[], Together]
 
     async def page(self, team_id: str, user_id: str, notice: str) -> list[Block]:
-        """Return the page for admins; who asks for it has checked that it is for one."""
+        """Return the page for admins; the caller has checked that the person is one."""
         data = await self.data(team_id)
         together = self.together()
         above, below = [await together.blocks(place, team_id, user_id) for place in ("admin", "admin_end")]
@@ -207,12 +209,12 @@ class AdminHome:
         return [*admin_blocks(data, notice, above, shown), *all_rows_buttons(buttons)]
 
     async def problems(self, team_id: str) -> Sequence[Problem]:
-        """Return what is wrong."""
+        """Return the current problems."""
         use, (lines, paused_by) = await self.store.use(team_id), await self.budgets.lines(team_id)
         return await self.together().problems(team_id, Spending(month=use.cost, lines=lines, paused_by=paused_by))
 
     async def data(self, team_id: str) -> AdminData:
-        """Return what admins see of a workspace; who asks for it has checked that it is for an admin."""
+        """Return a workspace's data for admins; the caller has checked that the person is one."""
         use, (lines, paused_by) = await self.store.use(team_id), await self.budgets.lines(team_id)
         spending = Spending(today=use.today, month=use.cost, lines=lines, paused_by=paused_by)
         return AdminData(

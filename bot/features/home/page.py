@@ -1,4 +1,4 @@
-"""The home tab: shown when it is opened, kept up to date, and what its menus do."""
+"""The home tab: shown when it is opened, kept up to date, with the actions of its menus."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ MAX_BLOCKS = 90
 PERMALINK_SECONDS = 0.5
 
 BOOKED_SECONDS = 0.3
-"""How long a version of the home tab waits: what an answer cost is booked a tenth of a second after it."""
+"""How long an update of the home tab waits: the cost of an answer is booked a tenth of a second after it."""
 
 NOT_SHOWN = frozenset(
     {"actions", "context_actions", "markdown", "data_visualization", "data_table", "plan", "task_card"}
 )
-"""Blocks that a modal cannot show, or that would do something there."""
+"""Blocks that a modal cannot show, or that would act there."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HomePublisher:
     """Updates home tabs in the background, each at most once in three seconds in all processes together.
 
-    `slash` goes before the names of commands, `retention_days` is how long texts are kept. `admin` has the part for
-    admins. `start` runs work in the background. Failures are logged and change nothing else.
+    `slash` goes before the names of commands; texts are kept for `retention_days`. `admin` provides the part for
+    admins. `start` runs work in the background. Failures are logged and have no other effect.
     """
 
     store: HomeStore
@@ -134,7 +134,7 @@ class HomePublisher:
             if seconds is None:
                 return
             await self.sleep(max(seconds, BOOKED_SECONDS))
-            # What changes from here on is shown by the next version.
+            # Later changes are shown by the next update.
             notice, shown = self._waiting.pop(person, ""), True
             result = await self.tabs.views.publish(user_id, await self._view(team_id, user_id, notice))
             if isinstance(result, NotOpened):
@@ -177,7 +177,7 @@ def _texts(asked: Sequence[tuple[UUID, str, str]], commands: dict[str, Command[A
 def register(
     app: AsyncApp, context: ListenerContext, *, store: HomeStore, delete: Callable[[QuestionRow], None]
 ) -> None:
-    """Listen to the menu of a question, and turn to the page for admins; `delete` starts deleting an answer."""
+    """Listen to the menu of a question, and to the buttons of the admins' page; `delete` starts deleting an answer."""
     button(app, context, FOR_ADMINS, partial(turn, store=store))
     button(app, context, re.compile(rf"{HOME_PAGE}[0-9]{{1,5}}"), partial(show_page, store=store))
     menu(app, context, MORE, OPEN, open_answer)
@@ -188,7 +188,7 @@ def register(
 
 
 async def turn(click: Click, context: ListenerContext, *, store: HomeStore) -> ClickReply | None:
-    """Show an admin the page for admins instead of their own questions, or these again."""
+    """Show an admin the page for admins, or their own questions again."""
     if refusal := await admin_refusal(click.user, context):
         return text_reply(refusal)
     await store.turn(*person_of(click.body), for_admins=click.choice == "open")
@@ -222,7 +222,7 @@ async def open_answer(click: Click, context: ListenerContext) -> ClickReply | No
 
 
 def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
-    """Return the blocks of an answer's messages as a modal can show them, without buttons."""
+    """Return the blocks of an answer's messages for a modal, without buttons."""
     blocks: list[Block] = []
     for message in messages:
         for block in message.blocks:
@@ -236,7 +236,7 @@ def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
 
 
 def _buttons(messages: Sequence[OutgoingMessage]) -> Iterator[Block]:
-    """Yield the row below an answer with the buttons that open a window; what else is done there needs the message."""
+    """Yield the row below an answer with the buttons that open a window; other actions need the message."""
     for block in (block for message in messages for block in message.blocks if block["type"] == "actions"):
         shown = [one for one in block["elements"] if one["action_id"] in {FOLLOW_UP, SHARE, SOURCES}]
         if shown and not is_suggestion(block):
@@ -244,7 +244,7 @@ def _buttons(messages: Sequence[OutgoingMessage]) -> Iterator[Block]:
 
 
 async def ask_again(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Ask a question again in the direct message; with `recheck`, the answer begins with what has changed."""
+    """Ask a question again in the direct message; with `recheck`, the answer begins with the changes."""
     row = await own_question(click, context)
     if isinstance(row, ClickReply):
         return row
@@ -258,7 +258,7 @@ async def ask_again(click: Click, context: ListenerContext) -> ClickReply | None
         context,
         user=user,
         team=team,
-        # Two clicks in a minute are one question, even if the home tab was updated between them.
+        # Two clicks within a minute are one question, even if the home tab was updated in between.
         key=f"{row.id}:{click.choice}:{minute}",
         command=command,
         text=row.text,
@@ -270,7 +270,7 @@ async def ask_again(click: Click, context: ListenerContext) -> ClickReply | None
 
 
 async def confirm_deletion(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Ask the asker whether a question is to be deleted."""
+    """Ask the asker to confirm the deletion of a question."""
     row = await own_question(click, context, needs_text=False)
     if isinstance(row, ClickReply):
         return row
@@ -295,7 +295,7 @@ async def confirm_deletion(click: Click, context: ListenerContext) -> ClickReply
 async def delete_question(
     submitted: Submission, context: ListenerContext, *, delete: Callable[[QuestionRow], None]
 ) -> Response | None:
-    """Delete a question of the person who submits, in the background with its messages."""
+    """Start deleting a question of the person who submits, with its messages."""
     try:
         row = await context.questions.get(UUID(str(submitted.metadata.get("question"))))
     except ValueError:

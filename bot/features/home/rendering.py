@@ -22,10 +22,10 @@ from perplexity.formatting import format_duration, pluralize
 MAX_TEXT = 150
 
 HOME_BLOCK = "answer:"
-"""What the `block_id` of a recent question begins with; its id follows."""
+"""The beginning of a recent question's `block_id`, before the question's id."""
 
 HOME_PAGE = "home_page:"
-"""What the `action_id` of a button that turns to a page of questions begins with; the page's number follows."""
+"""The beginning of the `action_id` of a button to a page of questions, before the page's number."""
 
 OPEN, AGAIN, DELETE = "open", "again", "delete"
 MENU = {
@@ -56,8 +56,8 @@ def home_blocks(
     """Return the blocks of a home tab. `texts` are questions without options, by id; `slash` goes before a command.
 
     `notice`, escaped, is the result of the last click. Texts are kept for `retention_days`. Only admins have
-    `problems`, and the button for their page. `top` are more buttons in the first row, `end` those in
-    the last one, `sections` come after the questions.
+    `problems`, and the button for their page. `top` are further buttons in the first row, `end` those in the last one;
+    `sections` come after the questions.
     """
     blocks = [
         header("Ask the web, with sources"),

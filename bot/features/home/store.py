@@ -1,4 +1,4 @@
-"""Reads the home tab: who has it open, whose turn it is to be updated, and what is on it."""
+"""Reads the home tabs: who has one open, which is updated next, and their contents."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from bot.storage.queries import ASKED
 from bot.storage.questions import Pool
 
 OPEN_HOURS = 12
-"""How long after it was opened a home tab is kept up to date."""
+"""How long a home tab is kept up to date after it was opened."""
 
 PACE_SECONDS = 3.0
-"""The shortest time between two versions of a person's home tab."""
+"""The shortest time between two updates of a person's home tab."""
 
 MAX_RECENT = 15
 MAX_RUNNING = 10
@@ -33,7 +33,7 @@ _OPEN = """
         for_admins = homes.for_admins AND homes.opened_at > now() - interval '1 hour',
         page = CASE WHEN homes.opened_at > now() - interval '1 hour' THEN homes.page ELSE 0 END
 """
-"""Record that a home tab was opened; the page for admins, or one of earlier questions, is not where it begins."""
+"""Record that a home tab was opened; it starts with the latest questions, not with another page."""
 
 _TURN = """
     INSERT INTO homes (team_id, user_id, for_admins, page) VALUES (%(team_id)s, %(user_id)s, %(for_admins)s, %(page)s)
@@ -45,7 +45,7 @@ _RESERVE = """
     WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND opened_at > now() - %(hours)s * interval '1 hour'
     RETURNING extract(epoch FROM shown_at - now())::float8 AS seconds
 """
-"""Take the next moment at which a person's home tab may be updated; no row if it is not open."""
+"""Take the next moment at which a person's home tab may be updated; return no row if it is not open."""
 
 _READ = f"""
     SELECT
@@ -84,18 +84,18 @@ class HomeStore:
         await self._pool.execute(_OPEN, {"team_id": team_id, "user_id": user_id})
 
     async def turn(self, team_id: str, user_id: str, *, for_admins: bool = False, page: int = 0) -> None:
-        """Show a person the page for admins from now on, or a page of their own questions, counted from 0."""
+        """Set the view of a person's home tab: the page for admins, or a page of their questions, from 0."""
         values = {"team_id": team_id, "user_id": user_id, "for_admins": for_admins, "page": page}
         await self._pool.execute(_TURN, values)
 
     async def reserve(self, team_id: str, user_id: str) -> float | None:
-        """Return in how many seconds the home tab may be updated; None if the person has not opened it lately."""
+        """Return the seconds until the home tab may be updated; None if the person has not opened it lately."""
         values = {"team_id": team_id, "user_id": user_id, "pace": PACE_SECONDS, "hours": OPEN_HOURS}
         row = await self._pool.fetch_one(_RESERVE, values)
         return None if row is None else max(0.0, row["seconds"])
 
     async def read(self, team_id: str, user_id: str, *, commands: Collection[str]) -> HomeData:
-        """Return what a person asked with these commands."""
+        """Return a person's questions with these commands."""
         values: dict[str, Any] = {"team_id": team_id, "user_id": user_id, "commands": list(commands)}
         values |= {"running": MAX_RUNNING, "recent": MAX_RECENT}
         (row,) = await self._pool.fetch_all(_READ, values)
@@ -116,14 +116,14 @@ def _with_id(row: dict[str, Any]) -> dict[str, Any]:
 
 
 PAST_SECONDS = 3600.0
-"""How long the sums of the days before today are kept: in a large workspace they take a second or two."""
+"""How long the sums of past days are kept: in a large workspace they take a second or two."""
 
 MAX_WORKSPACES = 100
-"""Of how many workspaces they are kept."""
+"""The most workspaces whose sums are kept."""
 
 RECORDED_DAYS = 7
 MAX_RECORDED = 1_000
-"""The most entries that are read: those of the last week, as long as they are not more."""
+"""The most entries that are read; they are from the last week."""
 
 _SUMS = f"""
     WITH counted AS (
@@ -145,13 +145,13 @@ _SUMS = f"""
     FROM placed GROUP BY GROUPING SETS ((day), (user_id), (channel_id), (provider))
     HAVING CASE grouping(provider) WHEN 0 THEN sum(calls) ELSE sum(questions) + sum(cost) END > 0
 """  # noqa: S608 - of constants
-"""Count the questions of a workspace, or the calls of a service, and sum the cost, by day, person, channel and service.
+"""Count a workspace's questions, or a service's calls, and sum the cost, by day, person, channel and service.
 
-A question whose cost is in the ledger has no service here: the calls of one question can be several services'.
+A question with its cost in the ledger has no service here, since its calls may be to several services.
 """
 
 _ERASED_AT = "SELECT max(at) AS at FROM erased_spending WHERE team_id = %(team_id)s"
-"""When someone's data was erased last: a row of that day stays until the sums of the day are counted again, too."""
+"""The last erasure of a person's data; its row stays until the sums of that day are counted again, too."""
 
 _KINDS = {7: "days", 11: "people", 13: "channels", 14: "providers"}
 
@@ -168,9 +168,9 @@ _RECORDED = """
 
 
 class AdminStore:
-    """Reads what admins see. All of it raises database errors.
+    """Reads the data for admins. Every method raises database errors.
 
-    `commands` returns those that ask questions, `clock` is monotonic.
+    `commands` returns those that ask questions; `clock` is monotonic.
     """
 
     def __init__(
@@ -191,7 +191,8 @@ class AdminStore:
     async def use(self, team_id: str) -> WorkspaceUse:
         """Return the use of this month; days are in UTC.
 
-        Those before today are counted once an hour, and after an erasure, so that no sum has the person's id any more.
+        The days before today are counted once an hour, and again after an erasure, so that no sum keeps the person's
+        id.
         """
         today = self._now().astimezone(UTC).date()
         async with self._counting:
@@ -234,7 +235,7 @@ class AdminStore:
         return await self._pool.fetch_all(_SUMS, values)
 
     async def recorded(self, team_id: str) -> list[Recorded]:
-        """Return what admins and the app did in the last week, the last first; not the questions."""
+        """Return the actions of admins and of the app in the last week, the last first, without questions."""
         values = {"team_id": team_id, "days": RECORDED_DAYS, "most": MAX_RECORDED}
         rows = await self._pool.fetch_all(_RECORDED, values)
         return [Recorded(**row) for row in rows]

@@ -15,7 +15,7 @@ from bot.storage.questions import fair_share
 
 
 def start(core: Core) -> Running:
-    """Connect the command, the form and the lines on the page for admins."""
+    """Connect the command, the form and the section on the page for admins."""
     share = fair_share(core.settings)
     store, before_ack = LimitStore(core.work, share=share), LimitStore(core.acks, share=share)
     fixed = {

@@ -1,4 +1,4 @@
-"""`/pplx limits`: admins see and set how much and how fast people may ask."""
+"""`/pplx limits`: admins see and set the limits on how much and how fast people may ask."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAX_LENGTH = 200
 
 @dataclass(frozen=True, kw_only=True)
 class LimitRequest:
-    """What to change; without a `name`, nothing. `value` is a number, `off`, or empty for the limit of the settings."""
+    """The change to make; none without a `name`. `value` is a number, `off`, or empty for the limit in the settings."""
 
     name: LimitName | None = None
     value: str = ""
@@ -42,7 +42,7 @@ class LimitRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitResult:
-    """The limits as they are now; `note` says what was done. Without `limits`, it was refused."""
+    """The current limits; `note` says what was done. Without `limits`, the request was refused."""
 
     note: str = ""
     limits: Sequence[Limit] = ()
@@ -50,7 +50,7 @@ class LimitResult:
 
 
 def parse(text: str) -> LimitRequest:
-    """Parse the text after `limits`. Raise UsageError, which names the field, the value and what it takes."""
+    """Parse the text after `limits`. Raises UsageError, which names the field, the value and the allowed values."""
     check_length(text, MAX_LENGTH)
     words = text.casefold().split()
     if not words:
@@ -74,7 +74,7 @@ def parse(text: str) -> LimitRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitsCommand:
-    """Reads and changes limits for admins. `slash` is what to type."""
+    """Reads and changes limits for admins. `slash` is the umbrella command."""
 
     admins: Admins
     store: LimitStore
@@ -85,7 +85,7 @@ class LimitsCommand:
         return replace(LIMITS, answer=self.answer)
 
     async def answer(self, request: LimitRequest, context: CommandContext) -> LimitResult:
-        """Change what is asked for, and return the limits, if the person is an admin. Raises database errors."""
+        """Make the requested change, and return the limits, if the person is an admin. Raises database errors."""
         row, store = context.row, self.store
         if not await self.admins.is_admin(row.user_id):
             return LimitResult(note=FOR_ADMINS)

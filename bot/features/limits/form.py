@@ -53,7 +53,7 @@ async def admin_section(
     fixed: Mapping[str, str],
     services: Callable[[], Awaitable[Sequence[LaneUse]]],
 ) -> list[Block]:
-    """Return the limits on the page for admins: those that they can change, `fixed` ones, and those of `services`."""
+    """Return the limits on the page for admins: those they can change, the `fixed` ones, and those of `services`."""
     return [limits_section((await store.of(team_id)).values(), fixed, await services())]
 
 
@@ -73,7 +73,7 @@ async def open_limits(click: Click, context: ListenerContext, *, store: LimitSto
 
 
 def limits_view(limits: Mapping[LimitName, Limit]) -> View:
-    """Build the form with the limits of today."""
+    """Build the form with the current limits."""
     shown: dict[str, str] = {name: typed(limits[name]) for name in NAMES}
     taken = "Whole numbers, or off for no limit. Empty a field to go back to its default."
     blocks = [context_block(taken), *(limit_input(name, LABELS[name], shown[name]) for name in NAMES)]
@@ -83,7 +83,7 @@ def limits_view(limits: Mapping[LimitName, Limit]) -> View:
 async def save_limits(
     submitted: Submission, context: ListenerContext, *, store: LimitStore, audit: AuditStore
 ) -> Response | None:
-    """Save the limits that an admin has changed in the form; the others stay as they are."""
+    """Save the limits that an admin has changed in the form; the others do not change."""
     if refusal := await submission_refusal(submitted, "limit.change", context, audit):
         return errors(**{NAMES[0]: refusal})
     limits = await store.of(submitted.team)

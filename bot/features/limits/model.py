@@ -1,4 +1,4 @@
-"""The limits of a workspace: what the settings say, and what its admins have set instead, as they read and write it."""
+"""The limits of a workspace: those in the settings, and those that its admins have set instead."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from bot.blocks.words import NO_LIMIT
 from bot.model.message import Block, OutgoingMessage
 
 LimitName = Literal["open", "user", "channel", "thread", "workspace"]
-"""Open questions of a person; questions a minute of a person, in a channel, in a thread; a workspace's in progress."""
+"""Open questions per person; questions per minute of a person, in a channel, in a thread; a workspace's in progress."""
 
 NAMES: tuple[LimitName, ...] = get_args(LimitName)
 
 HIGHEST = 1_000_000
-"""The highest limit that admins can set if the settings bound it no lower."""
+"""The highest limit that admins can set unless the settings bound it lower."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """One limit; 0 is none.
+    """One limit; 0 means no limit.
 
-    `value` counts. `own` is what admins have set, None for nothing, `host` that of the settings. If it is `bounded`,
-    because the app serves other workspaces, too, admins can set no higher one than `host`.
+    `value` is in force. `own` is the admins' limit, None if they have set none, `host` that of the settings. If the
+    limit is `bounded`, because the app also serves other workspaces, admins cannot exceed `host`.
     """
 
     name: LimitName
@@ -37,7 +37,7 @@ class Limit:
 
     @property
     def bound(self) -> int | None:
-        """The highest number that admins can set; None if they can set any, and no limit."""
+        """The highest number that admins can set; None if they can set any number, and no limit."""
         return self.host if self.bounded and self.host else None
 
 
@@ -50,16 +50,16 @@ LABELS: Mapping[LimitName, str] = {
     "thread": "Questions in a thread each minute",
     "workspace": "Questions in progress",
 }
-"""What each limit is called."""
+"""The title of each limit."""
 
 OFF = "off"
-"""What an admin types for no limit."""
+"""An admin's word for no limit."""
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def parse_limit(text: str, *, bound: int | None = None) -> int | None:
-    """Return what an admin typed: a number, 0 for no limit, None for an empty text, which is the settings' limit.
+    """Return an admin's input: a number, 0 for no limit, None for an empty text, which restores the settings' limit.
 
     `bound` is as in `Limit`. Raises ValueError, which says what is allowed.
     """
@@ -74,7 +74,7 @@ def parse_limit(text: str, *, bound: int | None = None) -> int | None:
 
 
 def allowed(bound: int | None = None) -> str:
-    """Return what can be set as a limit, besides nothing: "a whole number from 1 to 20"."""
+    """Return the allowed values of a limit, besides an empty text: "a whole number from 1 to 20"."""
     return (
         f"a whole number from 1 to {bound:,}, which is this app’s own limit"
         if bound is not None
@@ -83,7 +83,7 @@ def allowed(bound: int | None = None) -> str:
 
 
 def typed(limit: Limit) -> str:
-    """Return what a form shows of what holds today; nothing for no limit."""
+    """Return the current limit as a form shows it; empty for no limit."""
     return str(limit.value or "")
 
 
@@ -99,12 +99,12 @@ def number(value: int) -> str:
 
 
 def limit_not_taken(text: str, label: str, allowed: str, *, reset: str = "nothing") -> str:
-    """Return that a limit cannot be this, and what is allowed; `reset` is what takes it back."""
+    """Return the sentence that a limit cannot have this value, with the allowed ones; `reset` restores the default."""
     return f"“{text}” cannot be the limit “{label}”. It takes {allowed}, or {reset}."
 
 
 def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> OutgoingMessage:
-    """Render limits; `slash` is the umbrella command, `note` is what was done, not escaped."""
+    """Render limits; `slash` is the umbrella command, `note` says what was done, not escaped."""
     heading = f"*Limits*  (`{slash} limits help` shows how to set them)"
     blocks: list[Block] = [section(escape(note))] if note else []
     blocks.append(section("\n".join([heading, *map(limit_line, limits)])))

@@ -23,14 +23,14 @@ class LimitTable:
         self._store = LimitStore(pool, share=fair_share(settings))
 
     async def read(self) -> Mapping[tuple[str, str], object]:
-        """Return what admins have set, by workspace and name."""
+        """Return the values set by admins, by workspace and name."""
         rows = await self._pool.fetch_all("SELECT team_id FROM workspace_limits")
         teams = [row["team_id"] for row in rows]
         limits = [(team, limit) for team in teams for limit in (await self._store.of(team)).values()]
         return {(team, limit.name): limit.own for team, limit in limits if limit.own is not None}
 
     async def check(self, name: str, value: object) -> tuple[str, object]:
-        """Return a name and a value as `read` does. Raises UsageError or ValueError."""
+        """Return a name and a value in the form of `read`. Raises UsageError or ValueError."""
         known = next((one for one in NAMES if one == name), None)
         if known is None:
             raise ValueError(unknown_name(name, NAMES))
@@ -41,11 +41,11 @@ class LimitTable:
             raise ValueError(f"the limit {name} cannot be {value!r}: it takes {error} (0 is no limit)") from None
 
     async def change(self, team_id: str, values: Mapping[str, object]) -> None:
-        """Set values, and take back those that are None."""
+        """Set values, and remove those that are None."""
         await self._store.change(team_id=team_id, user_id="", values=cast("Mapping[LimitName, int | None]", values))
 
     async def explain(self, team_id: str, user_id: str, channel_id: str) -> list[tuple[str, str, str]]:
-        """Return the limits of a person in a channel, and what has set them."""
+        """Return the limits of a person in a channel, each with the level that set it."""
         limits = (await self._store.of(team_id)).values()
         return [
             (

@@ -1,4 +1,4 @@
-"""The limits that a workspace's admins have set instead of those of the settings."""
+"""The limits that a workspace's admins have set instead of those in the settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SET = "UPDATE workspace_limits SET {} WHERE team_id = %(team_id)s"
 
 
 class LimitStore:
-    """The table's operations. `share` are the limits of the settings."""
+    """`share` are the limits in the settings."""
 
     def __init__(self, pool: Pool, *, share: FairShare) -> None:
         self._pool = pool
@@ -42,9 +42,9 @@ class LimitStore:
     async def change(
         self, *, team_id: str, user_id: str, values: Mapping[LimitName, int | None]
     ) -> dict[LimitName, Limit]:
-        """Set limits, 0 for none, or with None take them back, and return all. What is so already is not recorded.
+        """Set limits (0 for no limit, None to remove one), and return all. Unchanged limits are not recorded.
 
-        Every change of a limit goes through here, and takes effect with the next question. The person must be an admin.
+        Every change of a limit is made here, and takes effect with the next question. The person must be an admin.
         """
         async with self._pool.transaction() as connection:
             await connection.execute(_ADD, {"team_id": team_id})
@@ -80,5 +80,5 @@ class LimitStore:
 
 
 def _recorded(limit: Limit) -> dict[str, int | bool]:
-    """Return what is recorded of a limit: the number that counts, and whether admins have set it."""
+    """Return a limit for the audit log: the number in force, and whether admins have set it."""
     return {"limit": limit.value, "set": limit.own is not None}

@@ -1,4 +1,4 @@
-"""Provider keys: the operator keeps a workspace's own keys for search services, by `python -m bot provider-key`."""
+"""Provider keys: the operator stores a workspace's own keys for search services, by `python -m bot provider-key`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def start(core: Core) -> Running:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add what can be done with keys."""
+    """Add the actions on keys."""
     own = parser.add_subparsers(dest="do", required=True)
     for do, does in (("set", "keep the key that is read from the standard input"), ("delete", "delete the key")):
         one = own.add_parser(do, help=does)
@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(settings: Settings, parsed: Namespace) -> int:
-    """Set, delete or list keys; return 1 if a key was not kept."""
+    """Set, delete or list keys; return 1 if a key was not stored."""
     if not settings.oauth_configured:
         return fail(NO_OAUTH.format(what="There are no workspaces with keys of their own"), code=2)
     services = addresses(settings)
@@ -73,11 +73,11 @@ def _done(settings: Settings, parsed: Namespace, conninfo: str) -> Coroutine[Any
 
 
 class NotKept(Exception):
-    """A key was not kept; the message says why, and never contains it."""
+    """A key was not stored; the message says why, and never contains the key."""
 
 
 async def set_key(conninfo: str, owner: str, provider: str, key: str, *, keys: KeyRing) -> str:
-    """Keep a workspace's key; return what was done. Raises NotKept, and database errors."""
+    """Store a workspace's key; return what was done. Raises NotKept, and database errors."""
     try:
         key = validate_secret(f"{provider.upper()}_API_KEY", key)
     except ValueError as error:
@@ -104,7 +104,7 @@ async def delete_key(conninfo: str, owner: str, provider: str) -> str:
 
 
 async def list_keys(conninfo: str) -> str:
-    """Return a line for each key: the workspace, the service, and since when. Raises database errors."""
+    """Return a line for each key: the workspace, the service, and the time since when. Raises database errors."""
     async with await _connect(conninfo) as connection:
         rows = await (await connection.execute(_LIST)).fetchall()
     lines = [f"{row['id']}  {row['provider']}  since {row['day']}" for row in rows]

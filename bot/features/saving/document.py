@@ -28,7 +28,7 @@ _WORD_JOINER = "\u2060"
 
 
 def result_file(result: Result, *, question: str, asked_at: datetime) -> MarkdownFile:
-    """Return an answer or search results as a file: what was asked, the text, its sources, who answered and when."""
+    """Return an answer or search results as a file: the question, the text, its sources, the provider and the time."""
     kind = "search" if isinstance(result, SearchPage) else "answer"
     blocks = _page_blocks(result) if isinstance(result, SearchPage) else _answer_blocks(shorten_answer(result))
     content = "\n\n".join(filter(None, [*_question(question), *blocks, f"Asked on {utc_minute(asked_at)}"])) + "\n"

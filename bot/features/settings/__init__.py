@@ -1,4 +1,4 @@
-"""Settings: people, channels and workspaces change what they prefer by a command, by a form and by a file."""
+"""Settings: people, channels and workspaces change their preferences by a command, a form or a file."""
 
 from __future__ import annotations
 

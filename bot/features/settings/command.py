@@ -1,4 +1,4 @@
-"""`/pplx settings`: shows and changes what a person prefers, and the rules of a channel and the workspace, in words."""
+"""`/pplx settings`: shows and changes a person's preferences, and a channel's and the workspace's rules, in words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_LENGTH = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsRequest:
-    """What to change; an empty `field` with `reset` resets all. `value` None takes a setting back."""
+    """The change to make; `reset` with an empty `field` resets all. A `value` of None removes a setting."""
 
     part: Part = "person"
     field: str = ""
@@ -50,7 +50,7 @@ class SettingsRequest:
 
     @property
     def changes(self) -> bool:
-        """Whether it changes anything."""
+        """Whether the request changes anything."""
         return bool(self.field) or self.reset
 
     def apply(self, settings: S) -> S:
@@ -64,9 +64,9 @@ class SettingsRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsResult:
-    """The settings as they are now, and what was done, empty if the request only asked for them.
+    """The current settings, and a note on what was done; empty if the request only asked for them.
 
-    `slash` is what to type.
+    `slash` is the umbrella command.
     """
 
     preferences: Preferences
@@ -77,7 +77,7 @@ class SettingsResult:
 
 
 def parse(text: str) -> SettingsRequest:
-    """Parse the text after `settings`. Raise UsageError, which names the setting, the value and what it takes."""
+    """Parse the text after `settings`. Raises UsageError, which names the setting, the value and the allowed values."""
     check_length(text, MAX_LENGTH)
     first, rest = _first_word(text)
     part: Part = "channel" if first.casefold() == "channel" else "person"
@@ -121,7 +121,7 @@ def _unknown(word: str, part: Part) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsCommand:
-    """Reads and changes settings. `slash` is what to type."""
+    """Reads and changes settings. `slash` is the umbrella command."""
 
     store: PreferenceStore
     managers: ChannelManagers
@@ -133,7 +133,7 @@ class SettingsCommand:
         return replace(SETTINGS, answer=self.answer)
 
     async def answer(self, request: SettingsRequest, context: CommandContext) -> SettingsResult:
-        """Change what is asked for, if the person may, and return the settings. Raises database errors."""
+        """Make the requested change, if the person may, and return the settings. Raises database errors."""
         row, part = context.row, request.part
         place = {"team_id": row.team_id, "user_id": row.user_id, "channel_id": row.channel_id}
         before = await self.store.get(**place)

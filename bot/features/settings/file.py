@@ -1,7 +1,7 @@
-"""The commands `settings export`, `plan`, `apply` and `explain`: what admins have set, as a TOML file.
+"""The commands `settings export`, `plan`, `apply` and `explain`: the admins' settings, as a TOML file.
 
-A file says all of each workspace that it names: what it leaves out is taken back. What people prefer, and secrets, are
-in none.
+A file is complete for each workspace that it names: settings that it leaves out are removed. A file never contains
+people's preferences or secrets.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from perplexity.errors import InvalidRequest
 from perplexity.formatting import listed
 
 Path = tuple[str, ...]
-"""Where a value is: the workspace, the table, in `channels` the channel, and the name."""
+"""The place of a value: the workspace, the table, the channel (in `channels`), and the name."""
 
 State = Mapping[Path, Any]
 
 Tables = Mapping[str, SettingsTable]
-"""The tables that features bring, by name."""
+"""The features' tables, by name."""
 
 RULES, CHANNELS = "workspace", "channels"
 
@@ -62,14 +62,14 @@ _TEAM = re.compile(r"[TE][A-Z0-9]{1,20}")
 
 
 class NotUsable(Exception):
-    """What was asked for cannot be done; the message has a line for each problem."""
+    """The request cannot be carried out; the message has a line for each problem."""
 
 
-# The file
+# The file.
 
 
 def render(state: State) -> str:
-    """Return what is set as TOML; the same state is the same text."""
+    """Return settings as TOML; the same state always gives the same text."""
     lines = [HEADER]
     for table, entries in groupby(sorted(state.items()), key=lambda entry: entry[0][:-1]):
         lines += [
@@ -84,7 +84,7 @@ def _key(name: str) -> str:
 
 
 def _toml(value: object) -> str:
-    """Return a value as TOML, whose texts are JSON's; no setting has the one character that must not be in them.
+    """Return a value as TOML, whose texts are like JSON's; the one character that they exclude is in no setting.
 
     https://toml.io/en/v1.0.0#string
     """
@@ -92,7 +92,7 @@ def _toml(value: object) -> str:
 
 
 async def read(text: str, tables: Tables) -> tuple[set[str], State]:
-    """Return the workspaces that a file names, and what it sets there. Raises NotUsable."""
+    """Return the workspaces that a file names, and its settings for them. Raises NotUsable."""
     try:
         file = tomllib.loads(text, parse_float=str)
     except tomllib.TOMLDecodeError as error:
@@ -130,7 +130,7 @@ def _entries(table: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, 
 
 
 async def _checked(path: Path, value: Any, tables: Tables) -> State:
-    """Return an entry as it is exported; nothing for a table. Raises InvalidRequest, UsageError, ValueError."""
+    """Return an entry in the form of an export; empty for a table. Raises InvalidRequest, UsageError, ValueError."""
     team, *rest = path
     if not _TEAM.fullmatch(team) or not (rest or isinstance(value, Mapping)):
         raise ValueError("it must be a table with the id of a workspace, such as T012AB3CD")
@@ -169,7 +169,7 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-# The database
+# The database.
 
 
 @asynccontextmanager
@@ -228,19 +228,19 @@ def _fields(state: State, path: Path, table: tuple[Setting, ...]) -> Mapping[str
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsFile:
-    """The file of a database: `open_tables` are the tables that features bring."""
+    """The settings of a database as a file; `open_tables` are the features' tables."""
 
     settings: Settings
     conninfo: str
     open_tables: Sequence[OpenTable]
 
     async def export(self) -> str:
-        """Return what admins have set, as a file."""
+        """Return the admins' settings as a file."""
         async with _transaction(self.conninfo) as pool:
             return render(await _state(pool, self._tables(pool)))
 
     async def change(self, text: str, *, apply: bool) -> list[str]:
-        """Return what a file changes, a line for each value, and if asked `apply` it, all or nothing.
+        """Return a line for each value that a file changes; with `apply`, make the changes, all or none.
 
         Raises NotUsable.
         """
@@ -254,7 +254,7 @@ class SettingsFile:
         return [_line(path, before.get(path), after.get(path)) for path in changed]
 
     async def explain(self, *, team: str | None, user: str, channel: str) -> str:
-        """Return each setting that applies to a person in a channel, and which level has set it. Raises NotUsable."""
+        """Return each setting that applies to a person in a channel, with the level that set it. Raises NotUsable."""
         async with connection_pool(self.conninfo, size=1) as pool:
             teams = [row["team_id"] for row in await pool.fetch_all(_TEAMS)]
             if team is None and len(teams) != 1:
@@ -290,7 +290,10 @@ async def _apply(pool: Pool, tables: Tables, changed: list[Path], before: State,
 
 
 def _explained(preferences: Preferences) -> Iterator[tuple[str, str, str]]:
-    """Yield the settings. The rules of the workspace and of the channel hold together; of others, the first counts."""
+    """Yield the settings.
+
+    The rules of the workspace and of the channel apply together; of other levels, the first counts.
+    """
     levels: tuple[tuple[Part, tuple[Setting, ...]], ...] = (
         ("person", PERSON), ("workspace", WORKSPACE), ("channel", CHANNEL),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Settings: a form for what a person prefers, for the channel in which it was opened, and for admins the workspace."""
+"""Settings: a form for a person's preferences, the channel in which it was opened, and, for admins, the workspace."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ log = logging.getLogger(__name__)
 CALLBACK_ID = "settings_modal"
 
 PEOPLE = "people"
-"""The input for people who are named."""
+"""The input for named people."""
 
 GROUPS = "groups"
-"""The input for the ids of user groups, of which Slack offers no choice."""
+"""The input for the ids of user groups; Slack offers no choice of them."""
 
 UNSET, NAMED = "unset", "named"
-"""Choices besides those of the setting."""
+"""Choices in addition to the setting's own."""
 
 FIRST_INPUT = f"own:{PERSON[0].name}"
 
@@ -99,7 +99,7 @@ async def open_settings(
     store: PreferenceStore,
     managers: ChannelManagers,
 ) -> str | None:
-    """Open the form of a person, with the part of the channel that it is opened in. Return a problem for the person."""
+    """Open a person's form, with the part of the channel in which it is opened. Return a problem for the person."""
     channel = channel if channel[:1] in {"C", "G"} else ""
     team, user = person_of(body)
     preferences, management, is_admin = await asyncio.gather(
@@ -112,7 +112,7 @@ async def open_settings(
 
 
 async def _is_admin(user_id: str, context: ListenerContext) -> bool:
-    """Return whether a person may change the workspace's settings, by what Slack says in time."""
+    """Return whether a person may change the workspace's settings; False if Slack does not say so in time."""
     try:
         async with asyncio.timeout(MANAGEMENT_SECONDS):
             return await context.admins.is_admin(user_id)
@@ -171,7 +171,7 @@ def _block_id(part: Part, setting: Setting) -> str:
 
 
 def _digests(part: Part, preferences: Preferences) -> Iterator[tuple[str, str]]:
-    """Yield what names the value of each input, by block: the values themselves may be too long for the metadata."""
+    """Yield a digest of each input's value, by block: the values themselves may be too long for the metadata."""
     values = getattr(preferences, part)
     for one in TABLES[part]:
         yield _block_id(part, one), _digest(one.words(getattr(values, one.field)))
@@ -245,7 +245,7 @@ def _select(setting: Setting, words: str, default: str) -> Block:
 async def save_settings(
     submitted: Submission, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers
 ) -> Response | None:
-    """Save what the person changed in a form: the own part, and the others if the person still may change them."""
+    """Save a person's changes in a form: to their own part, and to the others if the person may still change them."""
     if refusal := await _refusal(submitted, context, managers):
         return errors(**{FIRST_INPUT: refusal})
     channel = str(submitted.metadata.get("channel") or "")
@@ -267,7 +267,7 @@ async def save_settings(
     if problems:
         return errors(**problems)
     if not await store.change(before, after, **place):
-        # Someone saved another value since it was read: read it again, and say which.
+        # Someone saved another value in the meantime: read again, and say which.
         return await save_settings(submitted, context, store=store, managers=managers)
     log.info("settings.saved", extra={"view": CALLBACK_ID})
     context.home_changed(team, user, SAVED)
@@ -275,7 +275,7 @@ async def save_settings(
 
 
 async def _refusal(submitted: Submission, context: ListenerContext, managers: ChannelManagers) -> str:
-    """Return why a person may not change all parts of a form any more; an empty text if they may."""
+    """Return why a person may no longer change all parts of a form; an empty text if they may."""
     channel = str(submitted.metadata.get("channel") or "")
     if channel and (management := await _management(submitted.user, channel, managers)) is not Management.ALLOWED:
         return _why_not(management)
@@ -287,7 +287,7 @@ def _problem(error: InvalidRequest) -> str:
 
 
 def _entered(submitted: Submission, part: Part) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-    """Return the values of a part by field, and the sentences about those that cannot be used, by block."""
+    """Return the values of a part by field, and the sentences about unusable values, by block."""
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for setting in TABLES[part]:
@@ -308,9 +308,9 @@ def _entered(submitted: Submission, part: Part) -> tuple[Mapping[str, Any], Mapp
 
 
 def _changed(submitted: Submission, part: Part, now: S, entered: Mapping[str, Any]) -> tuple[S, Mapping[str, str]]:
-    """Return the values as they are now with what the person changed, and the sentences about conflicts, by block.
+    """Return the current values with the person's changes, and the sentences about conflicts, by block.
 
-    What is as the form showed it was not changed, even if another value was set since the form was opened.
+    A value that is as the form showed it counts as unchanged, even if another value was set since the form was opened.
     """
     shown = submitted.metadata.get("shown") or {}
     form = replace(type(now)(), **entered)

@@ -27,7 +27,7 @@ def settings_message(
 ) -> OutgoingMessage:
     """Render the settings of a person, of the channel if there is one, and for admins those of the workspace.
 
-    `note` is what was done, not escaped.
+    `note` says what was done, not escaped.
     """
     lists = [section("\n".join([f"*{YOUR_SETTINGS}*", *_lines(PERSON, preferences.person, preferences)]))]
     if in_channel:
@@ -55,7 +55,7 @@ def _lines(settings: Sequence[Setting], values: Any, preferences: Preferences) -
 
 
 def _askers(words: str) -> list[Block]:
-    """Return who may ask, if they are named: Slack fills in the names of people, and would mention a group."""
+    """Return the people who may ask, if they are named: Slack fills in their names, and would mention a group."""
     named = [] if words in {EVERYONE, ADMINS} else words.split()
     return [bullets([leaf(one) if one.startswith("S") else person(one)] for one in named)] if named else []
 

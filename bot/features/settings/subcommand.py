@@ -1,4 +1,4 @@
-"""`python -m bot settings`: what admins have set, as a file."""
+"""`python -m bot settings`: the admins' settings, as a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.settings import Settings
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add what can be done with the file."""
+    """Add the actions on the file."""
     of_file = parser.add_subparsers(dest="do", required=True)
     of_file.add_parser("export", help="print it as TOML")
     plan = of_file.add_parser("plan", help="say what a file would change; exit with 2 if anything")

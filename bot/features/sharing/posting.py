@@ -1,7 +1,7 @@
 """Posts an answer that its asker shares, once: in the channel, otherwise by the click's response_url.
 
-A post whose reply is lost may have arrived, so it is never repeated. Slack tells only of a post in the channel which
-message it is, and so only that can be undone.
+A post without a reply may have arrived, so it is never repeated. Slack names the message only for a post in the
+channel, so only such a post can be undone.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _NOT_A_MEMBER_ERRORS = frozenset({"not_in_channel", "channel_not_found"})
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """What is posted and where.
+    """An answer to post, and its place.
 
-    `channel` is how the asker calls the channel `channel_id`. `response_url` is that of the click, and `posts_there`
+    `channel` is the asker's name for the channel `channel_id`. `response_url` is that of the click; `posts_there` is
     whether it leads to that channel.
     """
 
@@ -76,15 +76,15 @@ class Sharing:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def begin(self, share: Share) -> bool:
-        """Return whether a share may be posted: not a second time. Raises database errors."""
+        """Record that a share is about to be posted; return False if it was before. Raises database errors."""
         return await self.shares.begin(share.question_id, share.channel_id)
 
     async def state(self, question_id: UUID, channel_id: str) -> ShareState | None:
-        """Return the state of an answer's share in a channel, None without one. Raises database errors."""
+        """Return the state of an answer's share in a channel, None if there is no share. Raises database errors."""
         return await self.shares.state(question_id, channel_id)
 
     async def post(self, share: Share) -> None:
-        """Post a share that was begun, and tell the asker if that failed. Raises nothing."""
+        """Post a share that was begun, and tell the asker if this failed. Raises nothing."""
         by_url, posted = False, 0
         stamps: list[str | None] = []
         result: PostResult = Sent()
@@ -105,7 +105,7 @@ class Sharing:
             await self._tell(share, sentence)
 
     async def take_back(self, question_id: UUID, channel_id: str) -> bool:
-        """Return whether a share may be undone: it was posted in the last minute. Raises database errors."""
+        """Return whether a share may be undone: it was posted within the last minute. Raises database errors."""
         return await self.shares.take_back(question_id, channel_id)
 
     async def delete(self, channel_id: str, stamps: Sequence[str], *, response_url: str | None) -> None:
@@ -119,7 +119,7 @@ class Sharing:
     async def _post_part(
         self, share: Share, message: OutgoingMessage, part: int, *, by_url: bool
     ) -> tuple[PostResult, bool]:
-        """Post one message; return the result, and whether the next one goes by the response_url, too."""
+        """Post one message; return the result, and whether the next one is also sent by the response_url."""
         closed: PostResult | None = None
         if not by_url:
             if (refused := await self._refusal(share)) is not None:
@@ -147,7 +147,7 @@ class Sharing:
     async def _try(
         self, post: Callable[[OutgoingMessage], Awaitable[PostResult]], message: OutgoingMessage
     ) -> PostResult:
-        """Post until Slack takes the message, may have taken it, or refuses it for good."""
+        """Post until Slack accepts the message, may have accepted it, or refuses it for good."""
         result = await post(message)
         for _ in range(MAX_TRIES - 1):
             match result:
@@ -189,7 +189,7 @@ class Sharing:
 
 
 def _sentence(share: Share, result: PostResult, posted: int, *, app: str) -> str:
-    """Return what the asker is told; empty if they see for themselves that the answer is shared."""
+    """Return a sentence for the asker; empty if they see for themselves that the answer is shared."""
     channel = share.channel
     match result:
         case Sent():

@@ -1,4 +1,4 @@
-"""Share: a preview of a private answer, in which its asker leaves out sections and adds a comment, then posts it."""
+"""Share: a preview of a private answer; its asker leaves out sections, adds a comment, then posts it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _NOTHING_CHOSEN = "Nothing is chosen, so nothing would be shared."
 
 @dataclass(frozen=True, kw_only=True)
 class _Opened:
-    """What the view was opened with: Slack's address for the click, and what the preview says of asker and time.
+    """The state of an open view: Slack's address for the click, and the preview's words on asker and time.
 
     `shown` are the places of the sections that the preview shows.
     """
@@ -87,12 +87,12 @@ class _Opened:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The values as JSON."""
+        """Return the values as JSON."""
         return vars(self) | {"question": str(self.question)}
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> _Opened | None:
-        """Read the values; None if they are of another version."""
+        """Read the values; None if they are another version's."""
         try:
             opened = cls(**metadata)
             shown = tuple(map(int, opened.shown))
@@ -102,7 +102,7 @@ class _Opened:
 
     @property
     def place(self) -> str:
-        """The channel as the asker calls it."""
+        """The asker's name for the channel."""
         return f"#{self.channel}" if self.channel else "that channel"
 
 
@@ -120,12 +120,12 @@ def register(app: AsyncApp, context: ListenerContext, *, shares: Sharing) -> Non
 
 
 async def share_or_undo(click: Click, context: ListenerContext, *, shares: Sharing) -> ClickReply | None:
-    """Open the preview, or delete for the asker what was shared in the last minute."""
+    """Open the preview, or delete a share of the last minute for the asker."""
     return await (undo if is_undo(click.action) else open_share)(click, context, shares=shares)
 
 
 async def undo(click: Click, context: ListenerContext, *, shares: Sharing) -> ClickReply | None:
-    """Start deleting what was shared in the last minute; say so if it is too late."""
+    """Start deleting a share of the last minute; say so if it is too late."""
     row = await clicked_question(click, context, needs_text=False)
     if row is not None and not click.is_by_asker(row):
         return text_reply(NOT_YOUR_ANSWER)
@@ -237,7 +237,7 @@ def _chosen(
 
 
 async def _update_preview(changed: Submission, context: ListenerContext) -> None:
-    """Show what is chosen now, unless the choice changed again meanwhile. Raises nothing."""
+    """Show the current choice, unless it has changed again in the meantime. Raises nothing."""
     try:
         found = await _find(changed, context)
     except DATABASE_UNAVAILABLE as error:
@@ -255,14 +255,14 @@ async def _update_preview(changed: Submission, context: ListenerContext) -> None
 
 
 async def share_answer(submitted: Submission, context: ListenerContext, *, shares: Sharing) -> Response | None:
-    """Post what is chosen, once, for the asker alone; show it first if the preview shows something else."""
+    """Post the chosen sections, once, for the asker alone; if the preview shows others, first update it."""
     found = await _find(submitted, context)
     if isinstance(found, str):
         return errors(**{COMMENT: found})
     shared, opened, row, kept = found
     places = _places(submitted)
     if places is not None and places != set(opened.shown):
-        # The last update of the preview failed, or is still on its way.
+        # The last update of the preview failed, or is still in progress.
         view = await _in_thread(kept, share_view, shared, opened, places)
         return errors(**{COMMENT: TOO_LONG}) if view is None else shows(view)
     comment = str(submitted.value(COMMENT) or "")
@@ -286,7 +286,7 @@ async def share_answer(submitted: Submission, context: ListenerContext, *, share
 
 
 def _messages(shared: SharedAnswer, places: Collection[int] | None, comment: str) -> tuple[OutgoingMessage, ...]:
-    """Return what is posted: of the sections that the preview showed, those that are chosen."""
+    """Return the messages to post: the chosen ones of the sections in the preview."""
     sections, others = shareable_sections(shared)
     wanted = range(len(sections)) if places is None else [place for place in places if place < len(sections)]
     return shared_messages(shared, _chosen(sections, others, wanted), comment=comment) if wanted else ()
@@ -295,7 +295,7 @@ def _messages(shared: SharedAnswer, places: Collection[int] | None, comment: str
 async def _find(
     submitted: Submission, context: ListenerContext
 ) -> tuple[SharedAnswer, _Opened, QuestionRow, KeptResult] | str:
-    """Return what the view is about; a sentence if it is gone, or not the person's."""
+    """Return the answer of a view with its data; a sentence if the answer is gone, or not the person's."""
     opened = _Opened.of(submitted.metadata)
     try:
         row = await find_question(opened.question, context) if opened is not None else None

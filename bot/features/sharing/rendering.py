@@ -1,4 +1,4 @@
-"""What everyone sees of a private answer that its asker shares, and the preview of it; one function makes both."""
+"""The public messages of a shared private answer, and their preview; one function makes both."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ MAX_LABEL = 75
 MAX_COMMENT = 3_000
 
 MAX_MESSAGES = 4
-"""Of the five uses of a response_url; the last one is for a notice to the asker."""
+"""The most messages of a share, of five uses of a response_url; the last use is for a notice to the asker."""
 
 MAX_PREVIEW_BLOCKS = 90
 MAX_PREVIEW_SIZE = 200_000
 """Characters of the preview as JSON; a view may have 250 KB. https://docs.slack.dev/reference/views"""
 
 MAX_TEXT = 40_000
-"""Longer sections do not fit the messages, whatever is in them."""
+"""Longer sections do not fit the messages, whatever they contain."""
 
 
 HOUR = 3600.0
@@ -58,7 +58,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedAnswer:
-    """What is shared: the answer or results, what was asked, who shares it, and how many seconds ago it was asked."""
+    """An answer to share: the result, the question, the person who shares it, and the question's age in seconds."""
 
     result: Result
     query: Query
@@ -67,7 +67,7 @@ class SharedAnswer:
 
 
 def split_sections(result: Result) -> tuple[Section, ...]:
-    """Return the sections, at most ten: what is below each top heading, otherwise paragraphs, passages or results."""
+    """Return the sections, at most ten: the text below each top heading, otherwise paragraphs, passages or results."""
     if isinstance(result, SearchPage):
         pages = [Section(label=_label(one.title or one.url), results=(one,)) for one in result.results.results]
         return tuple(_joined(group) for group in _groups(pages, MAX_SECTIONS))
@@ -86,7 +86,7 @@ def _beginning(text: str, sources: Sequence[Source]) -> str:
 
 
 def _texts(document: Document) -> list[str]:
-    """Return the sections of a text; each line of it is in one of them."""
+    """Return the sections of a text; each of its lines is in one section."""
     blocks = [block for block in document.blocks if block.depth == 0]
     headings = [block for block in blocks if block.kind is BlockKind.HEADING]
     top = min((_level(block.markup) for block in headings), default=0)
@@ -106,7 +106,7 @@ def _level(markup: str) -> int:
 
 
 def _groups(items: Sequence[T], most: int) -> list[Sequence[T]]:
-    """Put neighbours together, so that there are at most so many groups of about one size."""
+    """Group neighbours into at most this many groups of similar size."""
     count = min(most, len(items))
     return [items[place * len(items) // count : (place + 1) * len(items) // count] for place in range(count)]
 
@@ -144,9 +144,9 @@ def _fits(shared: SharedAnswer, sections: Sequence[Section], count: int) -> bool
 
 
 def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None, *, comment: str = "") -> list[Block | Part]:
-    """Return what everyone sees: the question, the comment, and all of the answer or the `chosen` sections.
+    """Return the public blocks: the question, the comment, and all of the answer or the `chosen` sections.
 
-    Sections come with the sources of their own.
+    Sections come with their own sources.
     """
     result = shared.result if chosen is None else _only(shared.result, chosen)
     if isinstance(result, SearchPage):
@@ -159,7 +159,7 @@ def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None, *, com
 
 
 def _only(result: Result, chosen: Iterable[Section]) -> Result:
-    """Return the chosen sections of an answer as an answer."""
+    """Return an answer made of the chosen sections."""
     sections = tuple(chosen)
     if isinstance(result, SearchPage):
         pages = tuple(page for section in sections for page in section.results)
@@ -171,20 +171,20 @@ def _only(result: Result, chosen: Iterable[Section]) -> Result:
         sources = tuple(source for source in result.sources if source.number in used)
     else:
         cited = number_citations(clean(result.text), result.sources).sources
-        # An answer without a marker lists all that was read; a section without one, nothing of the others'.
+        # An answer without markers lists all sources; a section without markers lists none of the others'.
         sources = number_citations(text, result.sources).sources if cited else result.sources
     return replace(result, text=text, passages=passages, sources=sources)
 
 
 def _head(shared: SharedAnswer) -> str:
-    """Return the question, who shares its answer, and how old that is if it is not of this hour."""
+    """Return the question and who shares its answer, with its age if it is more than an hour."""
     by = escape(shorten(one_line(shared.by), 80))
     asked = f"asked {ago(shared.asked)}" if shared.asked >= HOUR else ""
     return " · ".join(filter(None, (quote_question(shared.query.text, Audience.CHANNEL), f"shared by *{by}*", asked)))
 
 
 def preview_blocks(blocks: Sequence[Block | Part]) -> list[Block]:
-    """Return the blocks of a message as a modal can show them, with every word and every link."""
+    """Return the blocks of a message for a modal, with every word and every link."""
     shown = _preview(blocks, few=False)
     return shown if len(shown) <= MAX_PREVIEW_BLOCKS else _preview(blocks, few=True)
 
@@ -200,7 +200,7 @@ def _preview(blocks: Sequence[Block | Part], *, few: bool) -> list[Block]:
 def shared_messages(
     shared: SharedAnswer, chosen: Sequence[Section] | None, *, comment: str
 ) -> tuple[OutgoingMessage, ...]:
-    """Return the messages that everyone sees: what the preview showed, with the comment as the asker's own words."""
+    """Return the public messages: the content of the preview, with the comment as the asker's own words."""
     return pack(shared_blocks(shared, chosen, comment=comment), summary="")
 
 
