@@ -45,12 +45,12 @@ Pause = Callable[[float], Awaitable[None]]
 """A function that waits for some seconds."""
 
 _UNREACHABLE = frozenset({ConnectionFailed.__name__, TimedOut.__name__, CIRCUIT_OPEN})
-"""How services fail without a network."""
+"""The errors of services without a network."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """One prompt: the label of its button, the command and the text that it sends.
+    """One prompt: the label of its button, and the command and the text that it sends.
 
     `recording` is the file of an answer; a deep dive has one for each stage. `effort` is the model's effort, `at` the
     time of the recording.
@@ -104,9 +104,9 @@ def command_line(example: Example, *, prefix: str = "") -> str:
 def with_examples(
     commands: Sequence[Command[Any, Any]], *, plain: Sequence[Command[Any, Any]], pause: Pause = asyncio.sleep
 ) -> tuple[Command[Any, Any], ...]:
-    """Return the commands so that they replay the examples, and ask for a key if no service can be reached.
+    """Return the commands, changed to replay the examples, and to ask for a key if no service can be reached.
 
-    The examples are answered by the `plain` commands, without what a process gives them.
+    The examples are answered by the `plain` commands, which use nothing of a process.
     """
     recorded = {command.name: command for command in plain}
     return tuple(_with_examples(command, recorded.get(command.name, command), pause=pause) for command in commands)
@@ -138,9 +138,9 @@ def _with_examples(command: Command[Any, Any], recorded: Command[Any, Any], *, p
 
     def buttons(result: Any, request: Any) -> AnswerButtons | None:
         below = command.buttons(result, request) if command.buttons else None
-        return below and replace(below, deeper=False)  # no model is there to think longer
+        return below and replace(below, deeper=False)  # No model is there to think longer.
 
-    # A recorded answer is shown whole, since its label is above its text.
+    # A recorded answer is shown as a whole, since its label is above its text.
     ending, below = (None if own else command.ending), (buttons if command.buttons else None)
     return replace(command, answer=answer, render=render, ending=ending, buttons=below)
 
@@ -200,7 +200,7 @@ class _LabelledProgress:
 
     @property
     def response_url_uses(self) -> int:
-        """How many uses of the response_url it has taken so far."""
+        """The number of uses of the response_url so far."""
         return self.inner.response_url_uses
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool | None:
@@ -227,7 +227,7 @@ class RecordedProvider(Provider):
         return await anext(event.answer async for event in self.stream(question) if isinstance(event, Done))
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the recorded answer's events as they came. Raises StreamTruncated for a recording without an end."""
+        """Yield the recorded answer's events at their times. Raises StreamTruncated for a recording without an end."""
         reader = Agent().reader()
         async for at, wired in _replay(self.recording, pause=self.pause):
             for event in reader.feed(wired):

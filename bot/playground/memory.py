@@ -15,11 +15,11 @@ from bot.playground.slack.timeline import Author, SlackMessage
 log = logging.getLogger(__name__)
 
 MAX_REMEMBERED = 200
-"""How many messages are kept in the file."""
+"""The most messages that are saved."""
 
 
 def load(path: Path) -> tuple[SlackMessage, ...]:
-    """Return the messages of a file, oldest first; none if there is no file, or it cannot be read."""
+    """Return the messages in a file, oldest first; empty if there is no file, or it cannot be read."""
     try:
         return tuple(map(_message, json.loads(path.read_text(encoding="utf-8"))))
     except FileNotFoundError:
@@ -30,10 +30,10 @@ def load(path: Path) -> tuple[SlackMessage, ...]:
 
 
 def save(path: Path, messages: Sequence[SlackMessage]) -> None:
-    """Write the newest of the messages, oldest first, to a file; a failure is logged."""
+    """Write the newest messages, oldest first, to a file; a failure is logged."""
     written = json.dumps([message.as_page() for message in messages[-MAX_REMEMBERED:]])
     try:
-        # A new file, which only this user can read, replaces the old one at once, so that it is never incomplete.
+        # A new file, readable only by this user, replaces the old one at once, so that it is never incomplete.
         with TemporaryDirectory(dir=path.parent) as folder:
             new = Path(folder, path.name)
             new.touch(0o600)
@@ -44,7 +44,7 @@ def save(path: Path, messages: Sequence[SlackMessage]) -> None:
 
 
 def _message(fields: dict[str, Any]) -> SlackMessage:
-    """Return a message as it was written: what its files contain is gone, and a stream is as far as it was."""
+    """Return a saved message: the contents of its files are lost, and a stream stays as far as it was."""
     kept = {name: value for name, value in fields.items() if name != "live_until"}
     files = [File(id=one["id"], name=one["name"], size=one["size"], title=one["title"]) for one in fields["files"]]
     given = {"author": Author(fields["author"]), "blocks": tuple(fields["blocks"]), "files": tuple(files)}

@@ -1,4 +1,4 @@
-"""What the page is sent: a stream of the changes of the timeline.
+"""The page's event stream: the changes of the timeline.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
@@ -16,7 +16,7 @@ from bot.playground.slack.workspace import USER_ID
 HEARTBEAT_SECONDS = 15.0
 
 _MAX_DIGITS = 15
-"""The most digits of a revision that can have been sent."""
+"""The most digits of a revision that was ever sent."""
 
 
 async def event_stream(
@@ -27,10 +27,10 @@ async def event_stream(
     closing: asyncio.Event,
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> AsyncGenerator[bytes, None]:
-    """Yield frames until `closing` is set: a `hello`, what was missed since the last event, then every change.
+    """Yield frames until `closing` is set: a `hello`, the changes missed since the last event, then every change.
 
-    A `change` is that of a message, `around` says what is shown around those of a channel, `views` are the modal and
-    the home tab. An event id is `<boot>-<revision>`; one from before a restart is ignored.
+    A `change` has a message, `around` the display around the messages of a channel, `views` the modal and the home tab.
+    An event id is `<boot>-<revision>`; an id from before a restart is ignored.
     """
     boot, _, number = last_event_id.partition("-")
     known = boot == timeline.boot and number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS
@@ -48,7 +48,7 @@ async def event_stream(
 
 
 async def _wait_for_any(*events: Coroutine[Any, Any, object], seconds: float) -> bool:
-    """Wait for the first of the events; return False if none came in time."""
+    """Wait for the first of the events; return False if none arrived in time."""
     tasks = [asyncio.ensure_future(event) for event in events]
     done, pending = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     for task in pending:

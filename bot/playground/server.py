@@ -78,7 +78,7 @@ def is_from_browser(headers: Mapping[str, str]) -> bool:
 
 
 def may_read(headers: CIMultiDictProxy[str]) -> bool:
-    """Return whether the sender may read the stream and files: the page itself, or a program that is no browser."""
+    """Return whether the sender may read the stream and files: the page itself, or a program other than a browser."""
     return headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
 
 
@@ -100,12 +100,12 @@ STATIC = Path(__file__).parent / "static"
 PREFIX = "/playground"
 
 MAX_STREAMS = 50
-"""How many pages may be open at once."""
+"""The most pages that may be open at once."""
 
 YEAR_SECONDS = 365 * 86_400
 
 SAVE_SECONDS = 1.0
-"""The least time between two writes of the file with the newest messages."""
+"""The shortest time between two writes of the file with the newest messages."""
 
 NO_COOKIE = "Open the address that the app printed when it started: it ends in a token, which lets your browser in."
 
@@ -129,10 +129,10 @@ class Playground:
     `<origin>/playground/api/`. `clock` returns seconds since 1970, `prompts` are the recorded examples that the page
     offers, `shortcuts` the entries of the app's manifest, which also says whether there is a `home_tab`. Unless
     `allow_any_host`, only loopback names are served. The `signing_secret` also signs the response_urls, and the page's
-    token is made from it: if it is the same after a restart, earlier ones stay valid. The newest messages are read from
-    the file `saved`, and kept there.
+    token is derived from it: if the secret is the same after a restart, earlier ones stay valid. The newest messages
+    are read from the file `saved`, and kept there.
 
-    The page and what it asks for need a cookie, which its `address` sets.
+    The page and its requests need a cookie, which the page's `address` sets.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Playground:
         self._streams: set[asyncio.Transport] = set()
 
     def routes(self) -> list[web.RouteDef]:
-        """Return every route, all under /playground but for the redirect from `/`."""
+        """Return every route; all are under /playground, except the redirect from `/`."""
         return [
             web.get("/", self._loopback_only(self._home)),
             web.get(PREFIX, self._loopback_only(self._page)),
@@ -249,7 +249,7 @@ class Playground:
         return hmac.compare_digest(request.cookies.get(self._cookie, "").encode(), self._token.encode())
 
     def _page_only(self, handler: Callable[[dict[str, Any], Channel], Awaitable[None]]) -> Handler:
-        """Wrap a handler that only the page may call; it gets the JSON body and the channel that the body names."""
+        """Wrap a handler that only the page may call; it gets the JSON body and the channel named in the body."""
 
         async def from_page(request: web.Request) -> web.StreamResponse:
             if not self._is_same_origin(request):
@@ -296,7 +296,7 @@ class Playground:
         return web.FileResponse(STATIC / "index.html", headers={**SAFE_HEADERS, "Cache-Control": "no-cache"})
 
     async def _permalink(self, request: web.Request) -> web.StreamResponse:
-        """Lead to the page with the message that `chat.getPermalink` names: p1700000000000100 in a channel."""
+        """Redirect to the page with the message that `chat.getPermalink` names: p1700000000000100 in a channel."""
         channel, message = request.match_info["channel"], request.match_info["message"]
         if channel not in CHANNELS or not _PERMALINK.fullmatch(message):
             return web.Response(status=404)
@@ -320,7 +320,7 @@ class Playground:
     async def _events(self, request: web.Request) -> web.StreamResponse:
         if not may_read(request.headers):
             return web.Response(status=403, text=ONLY_THE_PAGE)
-        # This notices a closed page at once; the stream notices it only when it writes again.
+        # This notices a closed page at once; the stream notices it only at its next write.
         if sum(not transport.is_closing() for transport in self._streams) >= MAX_STREAMS:
             return web.Response(status=429, text="Too many pages are open. Close one, then reload this one.")
         if (transport := request.transport) is None:
@@ -339,7 +339,7 @@ class Playground:
             hello=self._hello(),
             closing=self._closing,
         )
-        with suppress(ConnectionError):  # the page was closed
+        with suppress(ConnectionError):  # The page was closed.
             await response.prepare(request)
             async with aclosing(frames):
                 async for frame in frames:
@@ -450,7 +450,7 @@ async def _arguments(request: web.Request) -> dict[str, Any]:
 
 
 def _message_from_page(body: dict[str, Any], channel: Channel) -> SlackMessage:
-    """Return a message as the page sent it: after a restart of the process, only the page has it."""
+    """Return a message as the page sent it: after a restart of the process, only the page still has the message."""
     return SlackMessage(
         channel=channel.id,
         ts=request_parsing.ts_of(body, "ts") or "0.0",

@@ -138,7 +138,10 @@ class Sharing:
         return (closed if isinstance(result, RouteClosed) and closed is not None else result), True
 
     async def _refusal(self, share: Share) -> RouteClosed | None:
-        """Return why the app does not post for the asker, who may have left the channel; a click there is a proof."""
+        """Return why the app does not post for the asker, who may have left the channel.
+
+        If Slack does not say, a click in that channel counts as proof of membership.
+        """
         member = await self.is_in_channel(share.user_id, share.channel_id)
         if member is None and not share.posts_there:
             return RouteClosed(error=_NOT_CHECKED)

@@ -1,4 +1,4 @@
-"""Slack's side of a conversation: a person's lines and clicks to the app, the app's responses to the timeline."""
+"""Slack's side of a conversation: a person's lines and clicks go to the app, and its responses to the timeline."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bot.playground.slack.timeline import Author, SlackMessage, Timeline
 from bot.playground.slack.workspace import BOT_USER_ID, USER_ID, YOU, Channel
 
 MAX_LINES = 200
-"""How many command lines are kept in case an answer makes them public."""
+"""The most command lines that are kept in case an answer makes them public."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MessageClick:
-    """A click in a message; `action` is the element with what was chosen, as Slack reports it."""
+    """A click in a message; `action` is the element with the chosen value, as Slack reports it."""
 
     message: SlackMessage
     action: Mapping[str, Any]
@@ -86,7 +86,7 @@ class Conversation:
         return self._response_url(ticket)
 
     async def stop(self, channel: Channel, *, thread_ts: str) -> None:
-        """Press Slack's own stop button in a thread: its streams end, and the app gets to know."""
+        """Press Slack's own stop button in a thread: its streams end, and the app is informed."""
         event = payloads.session_stopped(
             channel=channel.id,
             thread_ts=thread_ts,
@@ -101,7 +101,7 @@ class Conversation:
             self._post_ephemeral(channel, f"{self.app_name} did not take the stop: “{error}”", thread_ts)
 
     async def respond(self, token: str, payload: Mapping[str, Any]) -> None:
-        """Show what was posted to a response_url.
+        """Show a message that was posted to a response_url.
 
         Raises `ClosedError`, with Slack's error name, if the address is closed, BadInput if it is not a message, and
         `SlackError` if it exceeds one of Slack's limits.
@@ -154,7 +154,7 @@ class Conversation:
             self._post_ephemeral(channel, f"{name} failed with the error “invalid_payload”")
 
     def _show_ack(self, ticket: ResponseUrlToken, answer: Mapping[str, Any]) -> None:
-        """Show the message of the acknowledgement, unless a fast answer has replaced it already."""
+        """Show the message in the acknowledgement, unless a fast answer has already replaced it."""
         says_something = bool(answer.get("text") or answer.get("blocks"))
         if says_something and self.timeline.find(ticket.channel, ticket.original) is None:
             self._show(ticket, {**answer, "replace_original": True})
@@ -208,7 +208,7 @@ def _either(names: Sequence[str]) -> str:
 
 
 def _escape(text: str) -> str:
-    """Escape what a person typed, as Slack does before it shows it."""
+    """Escape a person's text, as Slack does before showing it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

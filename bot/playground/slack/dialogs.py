@@ -1,4 +1,4 @@
-"""What a person does outside of messages: shortcuts, modals and the home tab. The app's answers go to the views."""
+"""A person's actions outside of messages: shortcuts, modals and the home tab. The app's answers go to the views."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bot.playground.slack.workspace import CHANNELS, Channel, Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class Dialogs:
-    """Sends what a person does with views and shortcuts to the app.
+    """Sends a person's actions in views, and shortcuts, to the app.
 
     `issue_response_url` returns a response_url for a channel and a `trigger_id`; `shortcuts` are the entries of the
     app's manifest.
@@ -33,7 +33,7 @@ class Dialogs:
     issue_response_url: Callable[[Channel, str], str]
 
     async def open(self, channel: Channel, *, tab: str) -> None:
-        """Report that the person opened a channel at a tab; Slack does so for the direct message with the app."""
+        """Report that the person opened a channel at a tab; Slack does this for the direct message with the app."""
         if not channel.is_im:
             return
         user, ts = self.actor.user, self.timeline.next_ts()
@@ -87,7 +87,7 @@ class Dialogs:
             self.timeline.views.complain(view.id, {}, failure=FAILURE)
 
     async def submit(self, view_id: str, values: Entered) -> None:
-        """Submit a modal, unless Slack's client sees that something is missing. Raises BadInput if it is not there."""
+        """Submit a modal, unless Slack's client finds a value missing. Raises BadInput if the modal does not exist."""
         view = self._find(view_id)
         if not view.can_be_submitted:
             raise BadInput("view_id: this view has no button to submit it")

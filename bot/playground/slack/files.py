@@ -1,4 +1,4 @@
-"""Files that the app sends: an address to upload to, the content, and the call that completes them; kept in memory.
+"""Files of the app: an address to upload to, the content, and the call that completes the upload; kept in memory.
 
 https://docs.slack.dev/messaging/working-with-files#upload
 """
@@ -15,7 +15,7 @@ from urllib.parse import quote
 from bot.playground.slack.limits import SlackError
 
 MAX_FILES = 50
-"""How many files are kept; the oldest are dropped first."""
+"""The most files that are kept; the oldest are dropped first."""
 
 MAX_FILE_BYTES = 1024 * 1024
 
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[^\x00-\x1f/\\]{1,255}")
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """A file. `content` is None before the upload; without a `title` it has its name."""
+    """A file. `content` is None before the upload; an empty `title` means its name."""
 
     id: str
     name: str
@@ -38,12 +38,12 @@ class File:
 
     @property
     def mime_type(self) -> str:
-        """How it is served; only Markdown has a type of its own."""
+        """The type with which the file is served; only Markdown has a type of its own."""
         return MARKDOWN if self.name.endswith(".md") else BINARY
 
     @property
     def disposition(self) -> str:
-        """The header that has a browser save it, and not show it.
+        """The header that makes a browser save the file instead of showing it.
 
         https://www.rfc-editor.org/rfc/rfc6266
         """
@@ -72,7 +72,7 @@ class Files:
         return self._keep(File(id=f"F{secrets.token_hex(5).upper()}", name=name, size=size))
 
     def upload(self, file_id: str, content: bytes) -> bool:
-        """Keep the content of a file; return False unless it is awaited and has the length that was announced."""
+        """Store the content of a file; return False unless it is expected and has the announced length."""
         file = self._files.get(file_id)
         if file is None or file.content is not None or len(content) != file.size:
             return False
@@ -86,7 +86,7 @@ class Files:
         return tuple(self._complete(one) for one in named if isinstance(one, Mapping))
 
     def find(self, file_id: str) -> File | None:
-        """Return a completed file, None if it is not there."""
+        """Return a completed file, None if it does not exist."""
         file = self._files.get(file_id)
         return file if file is not None and file.title else None
 

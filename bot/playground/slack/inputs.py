@@ -1,9 +1,9 @@
-"""What people enter: the values of interactive elements as Slack reports them, and what its client checks first.
+"""People's input: the values of interactive elements as Slack reports them, and the checks of Slack's client.
 
 https://docs.slack.dev/reference/views#view-states
 https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
 
-A raw value is what a person chose or typed: text, the value of an option, an id, or a list of these.
+A raw value is a person's choice or typed text: text, the value of an option, an id, or a list of these.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bot.playground.slack.request_parsing import BadInput, Block
 
 Element = Mapping[str, Any]
 Entered = Mapping[str, Mapping[str, Any]]
-"""Values by block and element: raw ones of a person, or those of a view's state."""
+"""Values by block and element: a person's raw values, or those in a view's state."""
 
 _SELECTED = {
     "channels_select": "selected_channel",
@@ -39,7 +39,7 @@ _SELECTED = {
     "url_text_input": "value",
     "users_select": "selected_user",
 }
-"""The field of an element's state, by its type; the elements that are not here have no state."""
+"""The field of an element's state, by its type; elements that are missing here have no state."""
 
 _OPTIONS = {"checkboxes", "multi_static_select", "radio_buttons", "static_select"}
 _TYPED = {"email_text_input", "number_input", "plain_text_input", "url_text_input"}
@@ -65,21 +65,21 @@ def _elements(block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def report(element: Element, raw: object, *, block_id: str, action_ts: str) -> dict[str, Any] | None:
-    """Return an action as Slack reports it: an element with what a person chose; None if it offers no such value.
+    """Return an action as Slack reports it: an element with the person's choice; None if it offers no such value.
 
     https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
     https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element
     """
     try:
         chosen = _choice(element, raw)
-    except (BadInput, AttributeError, KeyError, TypeError):  # a page that outlived the process sends what it has
+    except (BadInput, AttributeError, KeyError, TypeError):  # A page that outlived the process sends outdated elements.
         return None
     kept = {name: element[name] for name in _REPORTED if name in element}
     return {**kept, **chosen, "block_id": block_id, "action_ts": action_ts}
 
 
 def _choice(element: Element, raw: Any) -> dict[str, Any]:
-    """Return the fields that say what a person chose, none for a button. Raises BadInput."""
+    """Return the fields with a person's choice, none for a button. Raises BadInput."""
     kind = element.get("type")
     if kind == "overflow":
         return {"selected_option": _offered(element, raw)}
@@ -91,7 +91,7 @@ def _choice(element: Element, raw: Any) -> dict[str, Any]:
 
 
 def initial_state(blocks: Sequence[Block], *, channel: str = "") -> dict[str, dict[str, Any]]:
-    """Return the state of a view that no one has touched; `channel` is the conversation that it was opened in."""
+    """Return the state of an untouched view; `channel` is the conversation in which it was opened."""
     return {
         block_id: {action_id: _initial(element, channel=channel) for action_id, element in elements.items()}
         for block_id, elements in _stateful(blocks).items()
@@ -99,7 +99,7 @@ def initial_state(blocks: Sequence[Block], *, channel: str = "") -> dict[str, di
 
 
 def enter(blocks: Sequence[Block], state: Entered, raw: Entered) -> dict[str, dict[str, Any]]:
-    """Return the state of a view after a person has entered raw values. Raises BadInput for what it does not offer."""
+    """Return the state of a view after a person has entered raw values. Raises BadInput for values not on offer."""
     found = _stateful(blocks)
     for block_id, values in raw.items():
         if not isinstance(values, Mapping) or set(values) - set(found.get(block_id, ())):
@@ -116,7 +116,7 @@ def enter(blocks: Sequence[Block], state: Entered, raw: Entered) -> dict[str, di
 
 
 def carry_over(blocks: Sequence[Block], state: Entered, *, channel: str = "") -> dict[str, dict[str, Any]]:
-    """Return the state of a view that was updated: what a person entered stays where the same input stays."""
+    """Return the state of a view that was updated: entered values stay where the same input stays."""
     carried = initial_state(blocks, channel=channel)
     for block_id, elements in _stateful(blocks).items():
         for action_id, element in elements.items():
@@ -127,7 +127,7 @@ def carry_over(blocks: Sequence[Block], state: Entered, *, channel: str = "") ->
 
 
 def complaints(blocks: Sequence[Block], state: Entered) -> dict[str, str]:
-    """Return what Slack's client says below the inputs of a view instead of submitting it, by block."""
+    """Return the messages of Slack's client below the inputs of an incomplete view, by block."""
     found: dict[str, str] = {}
     for block in blocks:
         if block.get("type") != "input":
@@ -172,7 +172,7 @@ def _state(element: Element, raw: Any) -> dict[str, Any]:
     value: Any = raw or None
     if kind == "datetimepicker":
         value = int(raw) if str(raw or "").isdecimal() else None
-    elif field.endswith("s"):  # several
+    elif field.endswith("s"):  # Several values.
         given = raw or []
         if not isinstance(given, list) or len(given) > element.get("max_selected_items", len(given)):
             raise BadInput(f"{element['action_id']}: too many are chosen")

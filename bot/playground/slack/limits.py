@@ -1,8 +1,9 @@
 """Slack's limits on messages and views, as documented or measured; independent of the modules that write the app's.
 
-`block_kit.json` says what each block, element and view may contain; here is what depends on several of them.
+`block_kit.json` says what each block, element and view may contain; this module has the rules that span several of
+them.
 
-Sources: https://docs.slack.dev/reference/block-kit/blocks, and for what breaks long answers
+Sources: https://docs.slack.dev/reference/block-kit/blocks, and for the limits that long answers break
 https://github.com/slackapi/bolt-js/issues/2509.
 """
 
@@ -49,7 +50,7 @@ MAX_INPUT = 3_000
 
 
 class SlackError(Exception):
-    """A call was refused; the message is Slack's `error`, `details` are the other fields of the answer."""
+    """A call was refused; the message is Slack's `error`, `details` are the other fields of the reply."""
 
     def __init__(self, error: str, **details: Any) -> None:
         super().__init__(error)
@@ -63,7 +64,7 @@ def refuse(problems: Sequence[str]) -> None:
 
 
 def check_message(payload: Dict) -> list[str]:
-    """Return Slack's error names, each with the reason; empty for a message that Slack takes.
+    """Return Slack's error names, each with the reason; empty for a message that Slack accepts.
 
     Stricter than Slack in one point: a message with blocks also needs a text, which screen readers read.
     """
@@ -75,7 +76,7 @@ def check_message(payload: Dict) -> list[str]:
 def check_blocks(streamed: Sequence[Dict], closing: Sequence[Dict]) -> list[str]:
     """Return Slack's error names for a streamed message, each with the reason.
 
-    The blocks of its stop are counted apart. Its Markdown is limited chunk by chunk, not in sum.
+    The blocks of its stop are counted separately. Its Markdown is limited for each chunk, not in sum.
     """
     whole = [*streamed, *closing]
     malformed = [f"invalid_blocks: {fault}" for fault in _faults("message", {"blocks": whole}, whole)]
@@ -83,7 +84,7 @@ def check_blocks(streamed: Sequence[Dict], closing: Sequence[Dict]) -> list[str]
 
 
 def check_view(view: Dict) -> list[str]:
-    """Return Slack's error names for a modal or a home tab, each with the reason; empty for one that Slack takes.
+    """Return Slack's error names for a modal or a home tab, each with the reason; empty for a view that Slack accepts.
 
     https://docs.slack.dev/reference/views
     """
@@ -127,7 +128,7 @@ def _one_of(validator: Any, choices: Sequence[Dict], value: Any, schema: Dict) -
 
 @cache
 def _types(reference: str) -> Sequence[str]:
-    """Return the types that a definition is for."""
+    """Return the types that a definition covers."""
     kind = DEFINITIONS[reference.removeprefix("#/$defs/")]["properties"]["type"]
     return kind.get("enum") or [kind["const"]]
 
@@ -145,7 +146,7 @@ def _validator(name: str) -> Any:
 
 
 def _faults(name: str, value: Dict, blocks: Sequence[Dict]) -> list[str]:
-    """Return what is wrong with a message or a view, or with one of its blocks, each fault with its place."""
+    """Return the faults of a message or a view and of its blocks, each with its place."""
     return [_described(error) for error in _validator(name).iter_errors(value)] or [
         f"/blocks/{at} {fault}" for at, block in enumerate(blocks) for fault in _contradictions(block)
     ]
@@ -159,7 +160,7 @@ def _described(error: ValidationError) -> str:
 
 
 def _contradictions(block: Dict) -> Iterator[str]:
-    """Yield what no schema can say: parts of a block that do not fit together."""
+    """Yield contradictions that no schema can express: parts of a block that do not fit together."""
     inner = [*block.get("elements", ()), block.get("accessory", {}), block.get("element", {})]
     ids = Counter(one["action_id"] for one in inner if "action_id" in one)
     yield from (f"has the action_id {name} twice" for name, count in ids.items() if count > 1)
@@ -188,7 +189,7 @@ def _mismatched(chart: Dict) -> Iterator[str]:
 
 
 def offered(element: Dict) -> Iterator[dict[str, Any]]:
-    """Yield the options of an element, those of its groups too."""
+    """Yield the options of an element, including those of its groups."""
     groups = (group["options"] for group in element.get("option_groups", ()))
     return chain(element.get("options", ()), *groups)
 

@@ -1,7 +1,6 @@
-"""What Slack sends to an app: slash commands, events, and the payloads of buttons, menus, shortcuts and views.
+"""Slack's requests to an app: slash commands, events, and the payloads of buttons, menus, shortcuts and views.
 
-https://docs.slack.dev/interactivity/implementing-slash-commands
-https://docs.slack.dev/apis/events-api#callback-field
+https://docs.slack.dev/interactivity/implementing-slash-commands https://docs.slack.dev/apis/events-api#callback-field
 https://docs.slack.dev/reference/interaction-payloads
 """
 
@@ -18,7 +17,7 @@ VERIFICATION_TOKEN = "deprecated"  # noqa: S105 - Slack still sends this depreca
 
 @dataclass(frozen=True, kw_only=True)
 class Actor:
-    """A person who does something: `team` is the person's workspace, `installed` that of the app, `bot` its user."""
+    """A person who acts: `team` is the person's workspace, `installed` that of the app, `bot` the app's user."""
 
     user: str
     name: str
@@ -29,7 +28,7 @@ class Actor:
     bot: str
 
     def payload(self, kind: str, **fields: Any) -> dict[str, Any]:
-        """Return a payload of this kind, with what all have in common."""
+        """Return a payload of this kind, with the fields that all payloads have."""
         return {
             "type": kind,
             "user": {"id": self.user, "username": self.name, "name": self.name, "team_id": self.team},
@@ -64,7 +63,7 @@ def slash_command(
 
 
 def event_envelope(actor: Actor, event: Mapping[str, Any], *, at: float, id: str | None = None) -> dict[str, Any]:
-    """Return an event as Slack delivers it; `at` says when it happened, in seconds since 1970."""
+    """Return an event as Slack delivers it; `at` is its time in seconds since 1970."""
     return {
         "token": VERIFICATION_TOKEN,
         "team_id": actor.installed,
@@ -133,7 +132,7 @@ def session_stopped(
 
 
 def interaction_form(payload: Mapping[str, Any]) -> dict[str, str]:
-    """Return the form that the payload of an interaction is sent in."""
+    """Return the form in which the payload of an interaction is sent."""
     return {"payload": json.dumps(payload)}
 
 
@@ -147,7 +146,7 @@ def message_actions(
     trigger_id: str,
     response_url: str,
 ) -> dict[str, Any]:
-    """Return what Slack sends when a person uses an element of a message; `message` is the message object.
+    """Return the payload for a person's use of an element in a message; `message` is the message object.
 
     https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
     """
@@ -158,7 +157,7 @@ def message_actions(
         "is_ephemeral": private,
         **({"thread_ts": message["thread_ts"]} if message.get("thread_ts") else {}),
     }
-    # Slack leaves the message out when it is ephemeral: it keeps no copy of one.
+    # Slack leaves an ephemeral message out, since it keeps no copy.
     kept = {} if private else {"message": dict(message)}
     return actor.payload(
         "block_actions",
@@ -175,7 +174,7 @@ def message_actions(
 def view_actions(
     actor: Actor, actions: Sequence[Mapping[str, Any]], *, view: Mapping[str, Any], trigger_id: str
 ) -> dict[str, Any]:
-    """Return what Slack sends when a person uses an element of a view, which has no response_url."""
+    """Return the payload for a person's use of an element in a view, which has no response_url."""
     container = {"type": "view", "view_id": view["id"]}
     return actor.payload(
         "block_actions", container=container, trigger_id=trigger_id, view=dict(view), actions=list(actions)
@@ -185,7 +184,7 @@ def view_actions(
 def view_submission(
     actor: Actor, *, view: Mapping[str, Any], trigger_id: str, response_urls: Sequence[Mapping[str, str]] = ()
 ) -> dict[str, Any]:
-    """Return what Slack sends when a person submits a modal; `response_urls` are those that its inputs enable.
+    """Return the payload for a submitted modal; `response_urls` are those that its inputs enable.
 
     https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload
     """
@@ -194,7 +193,7 @@ def view_submission(
 
 
 def view_closed(actor: Actor, *, view: Mapping[str, Any], cleared: bool) -> dict[str, Any]:
-    """Return what Slack sends when a person closes a view with `notify_on_close`; `cleared`: with the whole modal."""
+    """Return the payload for a closed view with `notify_on_close`; `cleared` is whether the whole modal was closed."""
     return actor.payload("view_closed", view=dict(view), is_cleared=cleared)
 
 
@@ -208,7 +207,7 @@ def message_shortcut(
     response_url: str,
     action_ts: str,
 ) -> dict[str, Any]:
-    """Return what Slack sends when a person uses a shortcut on a message.
+    """Return the payload for a person's use of a shortcut on a message.
 
     https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload
     """
@@ -225,5 +224,5 @@ def message_shortcut(
 
 
 def global_shortcut(actor: Actor, callback_id: str, *, trigger_id: str, action_ts: str) -> dict[str, Any]:
-    """Return what Slack sends when a person uses a shortcut from anywhere: no channel, and no response_url."""
+    """Return the payload for a person's use of a shortcut from anywhere: no channel, and no response_url."""
     return actor.payload("shortcut", callback_id=callback_id, trigger_id=trigger_id, action_ts=action_ts)

@@ -27,18 +27,18 @@ _TS = re.compile(r"[0-9]{1,12}\.[0-9]{1,6}", re.ASCII)
 
 
 class BadInput(ValueError):
-    """Input that is not accepted; the message names the field and what it takes."""
+    """Input that is not accepted; the message names the field and the accepted values."""
 
 
 async def read_body(request: web.Request, *, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the body as it was sent. Raises BadInput, or status 413 if it is too large."""
+    """Return the body as it was sent. Raises BadInput, or status 413 for too large a body."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise BadInput("Content-Encoding: compressed bodies are not accepted")
     if (request.content_length or 0) > max_bytes:
         raise web.HTTPRequestEntityTooLarge(max_size=max_bytes, actual_size=request.content_length or 0)
     try:
         body = await request.read()
-    except (web.RequestPayloadError, HttpProcessingError, OSError):  # malformed chunks, a connection that ended
+    except (web.RequestPayloadError, HttpProcessingError, OSError):  # Malformed chunks, or a connection that ended.
         raise BadInput("body: it cannot be read") from None
     if len(body) > max_bytes:
         raise web.HTTPRequestEntityTooLarge(max_size=max_bytes, actual_size=len(body))
@@ -119,7 +119,7 @@ def blocks_of(value: object) -> tuple[Block, ...]:
 
 
 def _walk(value: object) -> Iterator[tuple[object, int]]:
-    """Yield a value and everything in it, each with its depth."""
+    """Yield a value and everything inside it, each with its depth."""
     waiting: list[tuple[object, int]] = [(value, 0)]
     while waiting:
         part, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""How Slack signs its requests to an app, and sends them.
+"""Signs requests to an app as Slack does, and sends them.
 
 https://docs.slack.dev/authentication/verifying-requests-from-slack
 """
@@ -23,7 +23,7 @@ JSON = "application/json"
 
 
 def signature_headers(body: bytes, *, secret: str, now: float) -> dict[str, str]:
-    """Return the headers that sign a body; `now` is seconds since 1970."""
+    """Return the headers that sign a body; `now` is in seconds since 1970."""
     timestamp = str(int(now))
     digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
     return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
@@ -50,7 +50,7 @@ class Sender:
     _session: ClientSession | None = None
 
     async def send_form(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        """Post a form and return the acknowledgement's message, empty if it has none. Raises `AckError`."""
+        """Post a form and return the acknowledgement's message, empty if there is none. Raises `AckError`."""
         return await self._post(urlencode(fields).encode(), content_type=FORM)
 
     async def send_interaction(self, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,13 +82,13 @@ class Sender:
         return _message(text)
 
     async def close(self) -> None:
-        """Close the session; a request after this opens another."""
+        """Close the session; a later request opens another."""
         if self._session is not None:
             await self._session.close()
             self._session = None
 
     def _open_session(self) -> ClientSession:
-        """Open the session late: aiohttp wants a running loop for it."""
+        """Open the session on first use, because aiohttp needs a running loop."""
         if self._session is None:
             self._session = ClientSession()
         return self._session

@@ -1,6 +1,6 @@
-"""A message that is written while people read it: what its calls may contain, how it looks, who sees it grow.
+"""A message that is written while people read it: the contents of its calls, its look, and who sees it grow.
 
-https://docs.slack.dev/reference/methods/chat.startStream, and what is only measured:
+https://docs.slack.dev/reference/methods/chat.startStream, and measured only:
 https://github.com/slackapi/python-slack-sdk/issues/1859 (its life),
 https://github.com/agentconnect-md/agentconnect/issues/1494 (its one viewer in a channel).
 """
@@ -17,7 +17,7 @@ from bot.playground.slack.limits import MAX_MARKDOWN, SlackError, check_blocks, 
 from bot.playground.slack.request_parsing import Block, json_value
 
 LIFETIME_SECONDS = 306.0
-"""From the start; appends do not extend it."""
+"""The life of a stream from its start; appends do not extend it."""
 
 MAX_TITLE = 256
 """The longest title of a task or a plan, in characters."""
@@ -28,7 +28,7 @@ DISPLAY_MODES = {"timeline", "plan"}
 Chunk = Mapping[str, Any]
 
 _APPENDED = ("details", "output")
-"""What a task's updates add to; they replace the rest."""
+"""The fields of a task that updates extend; updates replace the others."""
 
 _KNOWN = {
     "markdown_text": {"text"},
@@ -46,7 +46,7 @@ _SHOWN_AS = (
 
 
 class StreamMode(StrEnum):
-    """What a stream began with; it cannot change."""
+    """The form of a stream, set by its start; it cannot change."""
 
     TEXT = "markdown_text"
     CHUNKS = "chunks"
@@ -54,14 +54,14 @@ class StreamMode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What one call adds; `mode` is None if it adds nothing."""
+    """The content that one call adds; `mode` is None if it adds nothing."""
 
     mode: StreamMode | None = None
     chunks: tuple[Chunk, ...] = ()
 
 
 class Ending(StrEnum):
-    """How a stream ended."""
+    """The end of a stream."""
 
     STOPPED = "stopped"
     EXPIRED = "expired"
@@ -73,7 +73,7 @@ NOTHING = Content()
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """One stream. `started` is seconds since 1970; `recipient` is the only one who sees it grow, None for everyone.
+    """One stream. `started` is in seconds since 1970; only `recipient` sees it grow, None means everyone.
 
     `opening` counts the chunks of the first call with content, which everyone sees.
     """
@@ -88,11 +88,11 @@ class Stream:
 
     @property
     def ends(self) -> float:
-        """When Slack ends it by itself, in seconds since 1970."""
+        """When Slack ends the stream by itself, in seconds since 1970."""
         return self.started + LIFETIME_SECONDS
 
     def is_live(self, now: float) -> bool:
-        """Return whether it can still grow."""
+        """Return whether the stream can still grow."""
         return self.ending is None and now < self.ends
 
     def grown(self, content: Content) -> Stream:
@@ -105,7 +105,7 @@ class Stream:
         return replace(self, content=whole, opening=self.opening or len(content.chunks))
 
     def opened(self) -> Stream:
-        """Return what people other than the recipient see while it grows."""
+        """Return the stream as people other than the recipient see it while it grows."""
         return replace(self, content=replace(self.content, chunks=self.content.chunks[: self.opening]))
 
     @property
@@ -115,7 +115,7 @@ class Stream:
 
     @property
     def text(self) -> str:
-        """The `text` of the message as Slack returns it: not the Markdown that was sent."""
+        """The `text` of the message as Slack returns it, which is not the Markdown that was sent."""
         shown = self.markdown
         for pattern, instead in _SHOWN_AS:
             shown = pattern.sub(instead, shown)
@@ -133,7 +133,7 @@ class Stream:
         return tasks
 
     def streamed_blocks(self) -> tuple[Block, ...]:
-        """Return what the chunks show, in their order: text, tasks where they first appeared, blocks."""
+        """Return the display of the chunks in their order: text, tasks where they first appeared, blocks."""
         shown: list[dict[str, Any]] = []
         tasks = {name: _task_card(task) for name, task in self.tasks().items()}
         placed: set[str] = set()
@@ -154,7 +154,7 @@ class Stream:
         return tuple(shown)
 
     def blocks(self) -> tuple[Block, ...]:
-        """Return everything the message shows; the ids of its blocks stay the same while it grows."""
+        """Return all blocks of the message; their ids stay the same while it grows."""
         shown = [block for block in (*self.streamed_blocks(), *self.closing) if not _is_empty(block)]
         return tuple({"block_id": f"s{place}", **block} for place, block in enumerate(shown))
 
@@ -163,13 +163,16 @@ class Stream:
         return titles[-1] if titles else "Plan"
 
     def check(self) -> None:
-        """Raise `SlackError` if the whole message exceeds one of Slack's limits; takes time in proportion to it."""
+        """Raise `SlackError` if the whole message exceeds one of Slack's limits.
+
+        Takes time in proportion to its length.
+        """
         streamed = [block for block in self.streamed_blocks() if not _is_empty(block)]
         refuse(check_blocks(streamed, self.closing))
 
 
 def read_content(arguments: Mapping[str, Any]) -> Content:
-    """Return what the arguments of a call add. Raises `SlackError`."""
+    """Return the content that the arguments of a call add. Raises `SlackError`."""
     text, chunks = arguments.get("markdown_text"), _decoded(arguments.get("chunks"))
     if text and chunks:
         raise SlackError("markdown_text_conflict")
@@ -234,10 +237,10 @@ def _rich_text(text: str) -> dict[str, Any]:
 
 
 def _is_empty(block: Block) -> bool:
-    """Return whether a block shows nothing yet: text of spaces alone."""
+    """Return whether a block shows nothing yet: a text of spaces only."""
     return block.get("type") == "markdown" and not str(block.get("text", "")).strip()
 
 
 def replaces_rich_text(stream: Stream, blocks: Sequence[Block]) -> bool:
-    """Return whether an update would put blocks without rich text in the place of streamed text."""
+    """Return whether an update would replace streamed text by blocks without rich text."""
     return bool(stream.markdown and blocks) and not any(b.get("type") in {"rich_text", "markdown"} for b in blocks)

@@ -1,8 +1,7 @@
-"""What Slack shows around the messages of a channel: suggested prompts, and what the app does in each thread.
+"""The display around the messages of a channel: suggested prompts, and the app's activity in each thread.
 
 https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
-https://docs.slack.dev/reference/methods/assistant.threads.setStatus
-https://docs.slack.dev/ai/agent-sessions
+https://docs.slack.dev/reference/methods/assistant.threads.setStatus https://docs.slack.dev/ai/agent-sessions
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ MAX_TRACKED = 50
 
 
 class SuggestedPrompt(NamedTuple):
-    """A message to choose instead of typing it."""
+    """A message that a person can choose instead of typing it."""
 
     title: str
     message: str
@@ -43,18 +42,18 @@ class ThreadStatuses:
         return self._prompts.get(channel, ("", ()))[1]
 
     def suggest(self, channel: str, prompts: tuple[SuggestedPrompt, ...], *, title: str = "") -> None:
-        """Show prompts, instead of those before."""
+        """Show prompts in place of the earlier ones."""
         if prompts or self.prompts(channel):
             self._prompts[channel] = (title, prompts)
             self._on_change(channel)
 
     def status(self, channel: str, thread_ts: str) -> str:
-        """Return the status of a thread, empty if it shows none."""
+        """Return the status of a thread, empty if there is none."""
         text, until = self._statuses[channel].get(thread_ts, ("", 0.0))
         return text if self._clock() < until else ""
 
     def set_status(self, channel: str, thread_ts: str, text: str) -> None:
-        """Show what the app does in a thread; an empty text ends it."""
+        """Show the app's activity in a thread; an empty text ends it."""
         before = self._statuses[channel].pop(thread_ts, None)
         if text:
             self._statuses[channel][thread_ts] = (text, self._clock() + STATUS_SECONDS)
@@ -67,12 +66,12 @@ class ThreadStatuses:
         return self._sessions.get((channel, thread_ts), "")
 
     def set_session(self, channel: str, thread_ts: str, status: str) -> None:
-        """Set the status of the agent session in a thread, which begins one."""
+        """Set the status of the agent session in a thread; the first one begins the session."""
         self._sessions[channel, thread_ts] = status
         _drop_oldest(self._sessions)
 
     def as_page(self, channel: str) -> dict[str, object]:
-        """Return what the page needs to show them; `until` is in seconds since 1970."""
+        """Return the data from which the page shows them; `until` is in seconds since 1970."""
         title, prompts = self._prompts.get(channel, ("", ()))
         statuses = {ts: {"text": text, "until": until} for ts, (text, until) in self._statuses[channel].items()}
         return {

@@ -1,4 +1,4 @@
-"""The messages of all channels, in memory, and what changes them."""
+"""The messages of all channels, in memory, and their changes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from bot.playground.slack.views import OpenViews
 from bot.playground.slack.workspace import APP_ID, BOT_ID, BOT_USER_ID, TEAM_ID, USER_ID
 
 MAX_MESSAGES = 1000
-"""How many messages the playground keeps."""
+"""The most messages that the playground keeps."""
 
 MAX_MEMORY = 16 * 1024 * 1024
-"""About how many bytes of memory they may need."""
+"""The most bytes of memory that they may need, approximately."""
 
 _BYTES_PER_VALUE = 64
-"""About how many bytes Python needs for a value in addition to its characters."""
+"""The bytes that Python needs for a value in addition to its characters, approximately."""
 
 
 class Author(StrEnum):
-    """Who a message is from."""
+    """The author of a message."""
 
     APP = "app"
     YOU = "you"
@@ -37,9 +37,9 @@ class Author(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class SlackMessage:
-    """One message. `private` means ephemeral: only the asker sees it, and it is in no history.
+    """One message. `private` means ephemeral: only the asker sees it, and no history contains it.
 
-    `stream` is how it was streamed, None if it was posted.
+    `stream` is its stream, None if the message was posted.
     """
 
     channel: str
@@ -58,7 +58,7 @@ class SlackMessage:
         return replace(self, text=stream.text, blocks=stream.blocks(), stream=stream)
 
     def as_page(self) -> dict[str, Any]:
-        """Return what the page needs to show it."""
+        """Return the data from which the page shows the message."""
         live_until = None if self.stream is None or self.stream.ending else self.stream.ends
         fields = asdict(replace(self, stream=None, files=())) | {"live_until": live_until}
         del fields["stream"]
@@ -97,7 +97,7 @@ class TimelineEvent:
 class Timeline:
     """The messages of all channels. `clock` returns seconds since 1970; `boot` identifies this process.
 
-    `around` is what is shown next to them, `views` are the modals and home tabs, `files` what was uploaded.
+    `around` is the display next to them, `views` are the modals and home tabs, `files` the uploads.
 
     When there are more than `max_messages`, or they need more than `max_memory` bytes, the oldest are dropped.
     """
@@ -135,16 +135,16 @@ class Timeline:
         """Add a message, or replace the one with the same channel and `ts`."""
         message = replace(message, blocks=tuple(_with_block_ids(message.blocks)))
         if message.thread_ts is not None and self.find(message.channel, message.ts) is None:
-            self.around.set_status(message.channel, message.thread_ts, "")  # any new reply ends it
+            self.around.set_status(message.channel, message.thread_ts, "")  # Any new reply ends the status.
         self._record(message.channel, message.ts, message)
         return message
 
     def remove(self, channel: str, ts: str) -> None:
-        """Delete a message, also one that only a page from before a restart still shows."""
+        """Delete a message, even one that only a page from before a restart still shows."""
         self._record(channel, ts, None)
 
     def find(self, channel: str, ts: str) -> SlackMessage | None:
-        """Return a message, None if it is not there."""
+        """Return a message, None if it does not exist."""
         change = self._changes.get((channel, ts))
         return None if change is None else change.message
 
@@ -159,9 +159,9 @@ class Timeline:
         return sorted(shown, key=lambda message: message.ts)
 
     def seen_by(self, user: str, channel: str) -> list[SlackMessage]:
-        """Return the public messages of a channel as a person sees them now, oldest first.
+        """Return the public messages of a channel as a person now sees them, oldest first.
 
-        While a stream in a channel is live, people other than its recipient see what it began with.
+        While a stream in a channel is live, people other than its recipient see only its beginning.
         """
         return [self._as_seen(message, user) for message in reversed(self.history(channel))]
 
@@ -172,7 +172,7 @@ class Timeline:
         return message.streaming(stream.opened())
 
     def expire_streams(self) -> None:
-        """End the streams whose life is over."""
+        """End the streams whose lifetime is over."""
         for channel, ts in list(self._live):
             message = self.find(channel, ts)
             if message is not None and message.stream and not message.stream.is_live(self._clock()):
@@ -235,7 +235,7 @@ class Timeline:
 
 
 def _size(message: SlackMessage | None) -> int:
-    """Return about how many bytes a message takes in memory."""
+    """Return the approximate number of bytes that a message takes in memory."""
     if message is None:
         return _BYTES_PER_VALUE
     chunks = () if message.stream is None else message.stream.content.chunks

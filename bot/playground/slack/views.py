@@ -1,7 +1,6 @@
-"""Modals and home tabs: which views each person sees, what opens them, and what the app's answers do to them.
+"""Modals and home tabs: the views that each person sees, their opening, and the effects of the app's answers.
 
-https://docs.slack.dev/surfaces/modals
-https://docs.slack.dev/surfaces/app-home
+https://docs.slack.dev/surfaces/modals https://docs.slack.dev/surfaces/app-home
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MAX_TRIGGERS = 1000
 """The most triggers that are kept; the oldest are dropped first."""
 
 FAILURE = "We had some trouble connecting. Try again?"
-"""What Slack shows in a modal if the app does not answer a submission, or answers it with something invalid."""
+"""Slack's message in a modal if the app does not answer a submission, or answers it with something invalid."""
 
 Surface = Mapping[str, Any]
 """A view as the app sends it."""
@@ -33,7 +32,7 @@ Surface = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class IssuedTrigger:
-    """What a person did at `issued` (seconds since 1970): in a conversation, and in which view if in one."""
+    """A person's action at `issued` (seconds since 1970): in a conversation, and possibly in a view."""
 
     user: str
     issued: float
@@ -43,9 +42,9 @@ class IssuedTrigger:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A view that a person sees. `content` is what the app sent, with an id for each block.
+    """A view that a person sees. `content` is the app's view, with an id for each block.
 
-    `state` are the values of its inputs. `errors` are shown below the inputs, by block, `failure` below all of them.
+    `state` has the values of its inputs. `errors` are shown below the inputs, by block, `failure` below all of them.
     """
 
     id: str
@@ -67,16 +66,16 @@ class View:
 
     @property
     def can_be_submitted(self) -> bool:
-        """Whether it has a button to submit it."""
+        """Whether the view has a button to submit it."""
         return self.is_modal and bool(self.content.get("submit"))
 
     @property
     def is_modal(self) -> bool:
-        """Whether it is a modal and not a home tab."""
+        """Whether the view is a modal and not a home tab."""
         return bool(self.content["type"] == "modal")
 
     def as_slack(self, owner: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the view object of the Web API and of payloads; `owner` are the ids of the workspace and the app."""
+        """Return the view object of the Web API and of payloads; `owner` has the ids of the workspace and the app."""
         empty = {"private_metadata": "", "callback_id": "", "external_id": "", "title": None, "close": None}
         flags = {"submit": None, "clear_on_close": False, "notify_on_close": False, "submit_disabled": False}
         return {
@@ -92,7 +91,7 @@ class View:
         }
 
     def as_page(self) -> dict[str, Any]:
-        """Return what the page needs to show it."""
+        """Return the data from which the page shows the view."""
         shown = {"id": self.id, "hash": self.hash, "view": self.content, "state": self.state}
         return shown | {"errors": dict(self.errors), "failure": self.failure}
 
@@ -109,7 +108,7 @@ class OpenViews:
         self._homes: dict[str, View] = {}
 
     def issue_trigger(self, user: str, *, view: str | None = None, channel: str = "", id: str | None = None) -> str:
-        """Return a new `trigger_id` for what a person did; the same `id` again is the same trigger."""
+        """Return a new `trigger_id` for a person's action; the same `id` again is the same trigger."""
         now = self._clock()
         trigger_id = id or f"{int(now * 1000)}.{secrets.randbelow(10**10)}.{secrets.token_hex(16)}"
         self._triggers.setdefault(trigger_id, IssuedTrigger(user=user, issued=now, view=view, channel=channel))
@@ -125,7 +124,7 @@ class OpenViews:
             self._triggers[trigger_id] = replace(trigger, issued=-TRIGGER_SECONDS)
 
     def stack(self, user: str) -> tuple[View, ...]:
-        """Return the modal of a person: its views, the one that is seen last; empty without one."""
+        """Return a person's modal: its views, the visible one last; empty without a modal."""
         return tuple(self._stacks.get(user, ()))
 
     def home(self, user: str) -> View | None:
@@ -133,11 +132,11 @@ class OpenViews:
         return self._homes.get(user)
 
     def find(self, view_id: str) -> View | None:
-        """Return a view that is there, None for one that was closed."""
+        """Return an open view, None for a closed one."""
         return next((view for view in self._all() if view.id == view_id), None)
 
     def open(self, trigger_id: str, content: Surface) -> View:
-        """Open a modal, in place of the one that the person sees. Raises `SlackError`."""
+        """Open a modal in place of the person's current one. Raises `SlackError`."""
         self._refuse_unless(content, "modal")
         trigger = self._valid_trigger(trigger_id)
         self._refuse_external_id(content, replacing=None)
@@ -148,7 +147,7 @@ class OpenViews:
         return view
 
     def push(self, trigger_id: str, content: Surface) -> View:
-        """Put a view above the one that the person did something in. Raises `SlackError`."""
+        """Put a view above the one in which the person acted. Raises `SlackError`."""
         self._refuse_unless(content, "modal")
         trigger = self._valid_trigger(trigger_id)
         below = self._stacks.get(trigger.user, [])
@@ -159,7 +158,7 @@ class OpenViews:
         return view
 
     def update(self, content: Surface, *, view_id: str = "", external_id: str = "", hash: str = "") -> View:
-        """Replace what a view shows; what the person entered stays. Raises `SlackError`."""
+        """Replace the content of a view; the entered values stay. Raises `SlackError`."""
         by_id = (view for view in self._all() if view_id and view.id == view_id)
         by_name = (view for view in self._all() if external_id and view.content.get("external_id") == external_id)
         view = next(by_id if view_id else by_name, None)
@@ -180,7 +179,7 @@ class OpenViews:
         return view
 
     def enter(self, view: View, raw: Entered) -> View:
-        """Keep what a person entered. Raises BadInput for what the view does not offer."""
+        """Store a person's input. Raises BadInput for values that the view does not offer."""
         return self._put(replace(view, state=enter(view.blocks, view.state, raw), errors={}, failure=""))
 
     def complain(self, view_id: str, errors: Mapping[str, str], *, failure: str = "") -> None:
@@ -202,12 +201,12 @@ class OpenViews:
         return tuple(reversed(closed))
 
     def answer(self, view_id: str, answer: Mapping[str, Any]) -> None:
-        """Do what the answer to a submission says. An answer that Slack does not take is shown as a failure.
+        """Apply the answer to a submission. An answer that Slack does not accept is shown as a failure.
 
         https://docs.slack.dev/surfaces/modals#response_actions
         """
         view = self.find(view_id)
-        if view is None:  # closed meanwhile
+        if view is None:  # Closed in the meantime.
             return
         try:
             self._answer(view, answer)
@@ -215,7 +214,7 @@ class OpenViews:
             self.complain(view_id, {}, failure=FAILURE)
 
     def as_page(self, user: str) -> dict[str, Any]:
-        """Return what the page needs to show a person's views."""
+        """Return the data from which the page shows a person's views."""
         home = self._homes.get(user)
         stack = [view.as_page() for view in self.stack(user)]
         return {"stack": stack, "home": None if home is None else home.as_page()}

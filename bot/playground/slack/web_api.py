@@ -93,7 +93,7 @@ async def _suggest_prompts(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     suggested = tuple(SuggestedPrompt(title=text_of(p, "title"), message=text_of(p, "message")) for p in prompts)
     if not all(prompt.title and prompt.message for prompt in suggested):
         raise SlackError("invalid_arguments")
-    if ts_of(arguments, "thread_ts") is None:  # with one, the call of an agent does nothing
+    if ts_of(arguments, "thread_ts") is None:  # With one, an agent's call has no effect.
         api.timeline.around.suggest(channel.id, suggested, title=text_of(arguments, "title"))
     return {}
 
@@ -174,7 +174,10 @@ async def _stop_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 async def _grow(
     api: WebApi, arguments: Arguments, change: Callable[[Stream], Stream], *, last: bool = False
 ) -> SlackMessage:
-    """Change a live stream of the app; `last` is what ends it, which the person's own stop does not refuse."""
+    """Change a live stream of the app.
+
+    `last` is whether the call ends the stream; such a call is accepted even after the person's own stop.
+    """
     while True:
         message = _own_message(api, arguments, otherwise="message_not_owned_by_app")
         stream = message.stream
@@ -185,7 +188,7 @@ async def _grow(
             raise SlackError("message_not_in_streaming_state")
         changed = change(stream)
         await asyncio.to_thread(changed.check)
-        if api.timeline.find(message.channel, message.ts) is message:  # no other call was faster
+        if api.timeline.find(message.channel, message.ts) is message:  # No other call was faster.
             return api.timeline.put(message.streaming(changed))
 
 
@@ -234,7 +237,7 @@ async def _replies(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     thread = [m for m in reversed(api.timeline.history(channel)) if root and root in {m.ts, m.thread_ts}]
     if not thread:
         raise SlackError("thread_not_found")
-    # The first message comes in any case.
+    # The first message is included in any case.
     oldest = ts_of(arguments, "oldest") or ""
     return _messages([m for m in thread if m.ts == root or m.ts > oldest], arguments)
 
@@ -303,7 +306,7 @@ async def _complete_upload(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     channel = _channel(api, arguments, name="channel_id").id if arguments.get("channel_id") else None
     text, thread_ts = text_of(arguments, "initial_comment"), ts_of(arguments, "thread_ts")
     files = api.timeline.files.complete(named)
-    if channel is not None:  # without one, the files stay the app's own
+    if channel is not None:  # Without one, the files stay the app's own.
         message = SlackMessage(channel=channel, ts=api.timeline.next_ts(), author=Author.APP, text=text, files=files)
         api.timeline.put(replace(message, thread_ts=thread_ts))
     return {"files": [file.as_slack() for file in files]}
@@ -332,7 +335,7 @@ async def _validate(_: WebApi, arguments: Arguments) -> dict[str, Any]:
 
 
 UPLOAD = "/playground/upload/"
-"""Where files are uploaded to, followed by the id of one."""
+"""The address for uploads, followed by a file's id."""
 
 
 @_method("users.list", scope="users:read")
@@ -346,7 +349,7 @@ MAX_PROMPTS = 4
 MAX_LOADING_MESSAGES = 10
 
 _KINDS = {"C": "channels", "G": "groups", "D": "im"}
-"""What the scopes call a channel, by the first letter of its id."""
+"""The word for a channel's kind in scopes, by the first letter of its id."""
 
 
 def _user(api: WebApi, arguments: Arguments, *, name: str = "user") -> dict[str, Any]:
@@ -371,7 +374,7 @@ def _channel_for(api: WebApi, arguments: Arguments, what: str) -> Channel:
 
 
 async def _content(arguments: Arguments) -> dict[str, Any]:
-    """Return the view of a call. Raises `SlackError` for one that exceeds one of Slack's limits."""
+    """Return the view of a call. Raises `SlackError` for a view that exceeds one of Slack's limits."""
     content = _decode_argument(arguments, "view", dict)
     if content is None:
         raise SlackError("invalid_arguments")
@@ -416,7 +419,7 @@ def _refuse_streaming(api: WebApi, message: SlackMessage, *, error: str) -> None
 
 
 def _recipient(api: WebApi, arguments: Arguments) -> str:
-    """Return who sees a stream grow in a channel."""
+    """Return the person who sees a stream grow in a channel."""
     for name in ("recipient_user_id", "recipient_team_id"):
         if not text_of(arguments, name):
             raise SlackError(f"missing_{name}")
@@ -427,7 +430,7 @@ def _recipient(api: WebApi, arguments: Arguments) -> str:
 
 
 def _thread(arguments: Arguments) -> str:
-    """Return the thread of a stream, which must be in one."""
+    """Return the thread of a stream; every stream must be in one."""
     try:
         thread_ts = ts_of(arguments, "thread_ts")
     except BadInput:

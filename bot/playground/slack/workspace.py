@@ -31,7 +31,7 @@ YOU = Actor(
     app=APP_ID,
     bot=BOT_USER_ID,
 )
-"""The one person of the workspace."""
+"""The only person of the workspace."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +54,11 @@ CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
 
 
 class Workspace:
-    """The people, the channels and the app as the Web API knows them; a test's workspace overrides the methods.
+    """The people, the channels and the app for the Web API; a test's workspace overrides the methods.
 
     `scopes` are those of the bot token, `zone` is the name of the person's time zone. `refused` are the methods that
-    the workspace does not have, with Slack's error, such as `feature_not_enabled`. `groups` are its user groups.
-    `clock` returns seconds since 1970.
+    the workspace lacks, with Slack's error, such as `feature_not_enabled`. `groups` are its user groups. `clock`
+    returns seconds since 1970.
     """
 
     def __init__(self, *, scopes: Sequence[str] = (), clock: Callable[[], float] = time.time) -> None:
@@ -69,7 +69,7 @@ class Workspace:
         self.groups: dict[str, list[str]] = {}
 
     def identity(self, *, origin: str) -> dict[str, Any]:
-        """Return who a bot token belongs to, as `auth.test` does."""
+        """Return the owner of a bot token, as `auth.test` does."""
         return {
             "url": f"{origin}/playground",
             "team": TEAM_NAME,
@@ -112,7 +112,7 @@ class Workspace:
 
 
 def _user(*, zone: str, now: float) -> dict[str, Any]:
-    """Return the one person of the playground: an owner, since it is this person's own machine."""
+    """Return the only person of the playground: an owner, since it is this person's own machine."""
     offset = datetime.fromtimestamp(now, ZoneInfo(zone)).utcoffset() or timedelta()
     return {
         "id": USER_ID,
