@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,35 +64,9 @@ class Example:
     at: datetime
 
 
-EXAMPLES = (
-    Example(
-        label="Why is the sky blue?",
-        command="ask",
-        text="Why is the sky blue?",
-        recording="answer",
-        at=datetime(2025, 6, 2, 9, 30, tzinfo=UTC),
-    ),
-    Example(
-        label="How did Twitter become X?",
-        command="deepdive",
-        text="How did Twitter become X?",
-        effort="high",
-        at=datetime(2025, 6, 2, 9, 40, tzinfo=UTC),
-    ),
-    Example(
-        label="How do the planets compare?",
-        command="ask",
-        text="How do the planets compare?",
-        recording="table",
-        at=datetime(2025, 6, 2, 9, 50, tzinfo=UTC),
-    ),
-    Example(
-        label="What’s new in science?",
-        command="news",
-        text="science --recency week",
-        recording="news",
-        at=datetime(2024, 10, 14, 20, 0, tzinfo=UTC),
-    ),
+EXAMPLES = tuple(
+    Example(**one | {"at": datetime.fromisoformat(one["at"])})
+    for one in json.loads((RECORDINGS / "examples.json").read_text(encoding="utf-8"))
 )
 
 
