@@ -145,10 +145,8 @@ async def check_slack(context: Context) -> Sequence[Finding]:
     except SlackApiError as error:
         headers = getattr(error.response, "headers", {})
         return [_refused_token(error), *secret, *clock_findings(headers, now=context.now())]
-    except INVALID_ANSWERS:
-        return [not_from_slack(SLACK), *secret]
     except CONNECTION_ERRORS as error:
-        return [unreachable(SLACK, error), *secret]
+        return [no_answer(SLACK, error), *secret]
     who = ok(SLACK, f"The token belongs to @{response.get('user')} in the workspace {response.get('team')}.")
     granted = _scopes(response.headers, Features.from_settings(context.settings))
     return [who, *granted, *secret, *clock_findings(response.headers, now=context.now())]
@@ -162,10 +160,8 @@ async def _check_without_token(context: Context) -> Sequence[Finding]:
     secret = list(_signing_secret(context.settings.slack_signing_secret))
     try:
         response = await web_client(None, api_url=context.settings.slack_api_url).api_test()
-    except (*INVALID_ANSWERS, SlackApiError):
-        return [not_from_slack(SLACK), *secret]
     except CONNECTION_ERRORS as error:
-        return [unreachable(SLACK, error), *secret]
+        return [no_answer(SLACK, error), *secret]
     return [ok(SLACK, "Slack can be reached."), *secret, *clock_findings(response.headers, now=context.now())]
 
 
@@ -174,16 +170,13 @@ def client(context: Context, token: SecretStr) -> AsyncWebClient:
     return web_client(token.get_secret_value(), api_url=context.settings.slack_api_url)
 
 
-def unreachable(title: str, error: Exception) -> Finding:
-    """Return a finding that there is no connection."""
+def no_answer(title: str, error: Exception) -> Finding:
+    """Return a finding that there is no connection, or that something other than Slack answered."""
+    if isinstance(error, INVALID_ANSWERS):
+        text = "Something other than Slack answered."
+        return failure(title, text, fix="Check SLACK_API_URL, and whether a proxy requires a login.")
     text = f"Slack cannot be reached ({type(error).__name__})."
     return failure(title, text, fix="Check the network, a proxy (HTTPS_PROXY) and SLACK_API_URL.")
-
-
-def not_from_slack(title: str) -> Finding:
-    """Return a finding that something other than Slack answered."""
-    text = "Something other than Slack answered."
-    return failure(title, text, fix="Check SLACK_API_URL, and whether a proxy requires a login.")
 
 
 def api_error_name(error: SlackApiError) -> str:
@@ -197,7 +190,7 @@ def api_error_name(error: SlackApiError) -> str:
 def _refused_token(error: SlackApiError) -> Finding:
     name = api_error_name(error)
     if name.startswith("status"):
-        return not_from_slack(SLACK)
+        return no_answer(SLACK, error)
     if name == "ratelimited":
         return warning(SLACK, "Slack is limiting the rate of calls (ratelimited).", fix="Try again in a minute.")
     return failure(SLACK, _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
@@ -280,9 +273,7 @@ async def check_socket_mode(context: Context) -> Sequence[Finding]:
         await client(context, token).apps_connections_open(app_token=token.get_secret_value())
     except SlackApiError as error:
         return [failure(SOCKET_MODE, f"Slack refuses SLACK_APP_TOKEN ({api_error_name(error)}).", fix=FIX)]
-    except INVALID_ANSWERS:
-        return [not_from_slack(SOCKET_MODE)]
     except CONNECTION_ERRORS as error:
-        return [unreachable(SOCKET_MODE, error)]
+        return [no_answer(SOCKET_MODE, error)]
     text = "Slack accepts SLACK_APP_TOKEN. Socket Mode is for development, not for production."
     return [ok(SOCKET_MODE, text)]
