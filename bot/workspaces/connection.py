@@ -16,7 +16,7 @@ from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Pool
 from bot.workspaces.encryption import KeyRing
 from bot.workspaces.installations import Installations
-from bot.workspaces.oauth import InstallationFlow, OAuthClient, build_flow
+from bot.workspaces.oauth import InstallationFlow, OAuthClient
 from bot.workspaces.oauth_states import OAuthStates
 from bot.workspaces.provider_keys import addresses
 from bot.workspaces.registry import Workspaces
@@ -59,7 +59,7 @@ def connect_workspaces(
         services=addresses(settings),
         cancel_runs=cancel_runs,
     )
-    flow = build_flow(
+    flow = InstallationFlow(
         slack,
         installations=installations,
         states=OAuthStates(reads, secret=slack.client_secret),

@@ -156,13 +156,33 @@ class InstallationFlow(AsyncOAuthFlow):
 
     def __init__(
         self,
-        settings: AsyncOAuthSettings,
-        *,
         slack: OAuthClient,
+        *,
         installations: Installations,
+        states: OAuthStates,
+        scopes: Sequence[str],
+        public_url: str,
         allowed: Collection[str],
         installed: Callable[[str], None],
     ) -> None:
+        settings = AsyncOAuthSettings(
+            client_id=slack.client_id,
+            client_secret=slack.client_secret,
+            scopes=list(scopes),
+            user_scopes=[],
+            redirect_uri=f"{public_url}{REDIRECT_PATH}",
+            install_path=INSTALL_PATH,
+            redirect_uri_path=REDIRECT_PATH,
+            install_page_rendering_enabled=False,
+            authorization_url=AUTHORIZE_URL,
+            installation_store=installations,
+            state_store=states,
+            state_cookie_name=COOKIE,
+            state_expiration_seconds=STATE_SECONDS,
+            callback_options=AsyncCallbackOptions(success=_success, failure=_failure),
+            logger=_silent_logger(),
+        )
+        settings.state_utils = StateCookie(cookie_name=COOKIE, expiration_seconds=STATE_SECONDS)
         super().__init__(settings=settings, client=slack.client, logger=_silent_logger())
         self._slack = slack
         self._installations = installations
@@ -246,38 +266,6 @@ def _id(value: object) -> str | None:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def build_flow(
-    slack: OAuthClient,
-    *,
-    installations: Installations,
-    states: OAuthStates,
-    scopes: Sequence[str],
-    public_url: str,
-    allowed: Collection[str],
-    installed: Callable[[str], None],
-) -> InstallationFlow:
-    """Return the flow of one app; `installed` is called with the id of each new installation."""
-    settings = AsyncOAuthSettings(
-        client_id=slack.client_id,
-        client_secret=slack.client_secret,
-        scopes=list(scopes),
-        user_scopes=[],
-        redirect_uri=f"{public_url}{REDIRECT_PATH}",
-        install_path=INSTALL_PATH,
-        redirect_uri_path=REDIRECT_PATH,
-        install_page_rendering_enabled=False,
-        authorization_url=AUTHORIZE_URL,
-        installation_store=installations,
-        state_store=states,
-        state_cookie_name=COOKIE,
-        state_expiration_seconds=STATE_SECONDS,
-        callback_options=AsyncCallbackOptions(success=_success, failure=_failure),
-        logger=_silent_logger(),
-    )
-    settings.state_utils = StateCookie(cookie_name=COOKIE, expiration_seconds=STATE_SECONDS)
-    return InstallationFlow(settings, slack=slack, installations=installations, allowed=allowed, installed=installed)
 
 
 async def _success(arguments: AsyncSuccessArgs) -> BoltResponse:
