@@ -73,34 +73,26 @@ class Application:
             await self._stop([], None)
             return
         await self.installation.start()
-        installation = _task("installation", self.installation.run)
         workers = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = _task("sweep", partial(self.jobs.recover_stalled, self.questions))
-        attempts = _task("attempts", self.attempt_log.run)
-        audit = _task("audit", self.audit.run)
-        retention = _task("retention", self.retention.run)
-        periodic = [_task(one.name, one.run) for one in self.periodic]
-        pages = [_task("playground", self.playground.keep_messages)] if self.playground is not None else []
+        tasks = [
+            _task("installation", self.installation.run),
+            _task("retention", self.retention.run),
+            *(_task(one.name, one.run) for one in self.periodic),
+        ]
+        if self.playground is not None:
+            tasks.append(_task("playground", self.playground.keep_messages))
+        # What they write comes from the work that ends before them.
+        written = [_task("attempts", self.attempt_log.run), _task("audit", self.audit.run)]
         models = asyncio.create_task(check_models(self.providers))
         ready()
         try:
-            await _wait_for_first(
-                {
-                    asyncio.create_task(stop.wait()),
-                    sweep,
-                    attempts,
-                    audit,
-                    retention,
-                    installation,
-                    *periodic,
-                    *workers,
-                }
-            )
+            await _wait_for_first({asyncio.create_task(stop.wait()), sweep, *tasks, *written, *workers})
         finally:
-            await asyncio.gather(*map(_cancel_until_done, (installation, retention, *periodic, *pages)))
+            await asyncio.gather(*map(_cancel_until_done, tasks))
             await self._stop(workers, sweep)
             await _cancel(models)
-            await asyncio.gather(_cancel_until_done(attempts), _cancel_until_done(audit))
+            await asyncio.gather(*map(_cancel_until_done, written))
 
     async def _start_unless_stopped(self, stop: asyncio.Event) -> bool:
         """Start accepting requests; return False if `stop` is set before Slack has answered."""
