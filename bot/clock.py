@@ -1,10 +1,24 @@
-"""The wall clock."""
+"""The wall clock, and waiting for what happens first."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable
 from datetime import UTC, datetime
 
 
 def utc_now() -> datetime:
     """Return the current time in UTC."""
     return datetime.now(UTC)
+
+
+async def wait_for_any(*events: Awaitable[object], seconds: float | None = None) -> bool:
+    """Wait for the first of some events; return False if none came within these seconds."""
+    tasks = [asyncio.ensure_future(event) for event in events]
+    try:
+        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return bool(done)

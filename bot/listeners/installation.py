@@ -16,6 +16,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.clock import wait_for_any
 from bot.errors import Undecryptable
 from bot.listeners.context import ListenerContext, Register
 from bot.listeners.event_limit import APP_RATE_LIMITED, TellAdmins, events_limited
@@ -219,13 +220,7 @@ class Installation:
         while True:
             self._changed.clear()
             await self._refresh()
-            pause = asyncio.ensure_future(self.sleep(REFRESH_SECONDS))
-            change = asyncio.ensure_future(self._changed.wait())
-            try:
-                await asyncio.wait({pause, change}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                pause.cancel()
-                change.cancel()
+            await wait_for_any(self.sleep(REFRESH_SECONDS), self._changed.wait())
 
     async def end(self, state: str, body: Mapping[str, Any]) -> None:
         """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.

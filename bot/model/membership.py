@@ -55,6 +55,11 @@ class Identity:
         return frozenset(filter(None, (self.team_id, self.enterprise_id)))
 
     @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Identity:
+        """Read a row of a table of installations."""
+        return cls(**{name: row[name] for name in ("team_id", "enterprise_id", "is_enterprise_install", "bot_user_id")})
+
+    @classmethod
     def from_auth_test(cls, answer: Mapping[str, Any]) -> Identity | None:
         """Read what auth.test answered; None if it names no workspace."""
         team, enterprise = _text(answer, "team_id"), _text(answer, "enterprise_id") or None

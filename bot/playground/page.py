@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
+from bot.clock import wait_for_any
 from bot.playground.slack.timeline import Timeline, TimelineEvent
 from bot.playground.slack.workspace import USER_ID
 
@@ -43,18 +44,8 @@ async def event_stream(
         shown = views if timeline.views_revision > seen else []
         for seen, event, data in sorted([*changes, *around, *shown], key=lambda frame: frame[0]):
             yield _frame(event, data, f"{timeline.boot}-{seen}")
-        if not await _wait_for_any(timeline.changed(since=seen), closing.wait(), seconds=heartbeat_seconds):
+        if not await wait_for_any(timeline.changed(since=seen), closing.wait(), seconds=heartbeat_seconds):
             yield b": still here\n\n"
-
-
-async def _wait_for_any(*events: Coroutine[Any, Any, object], seconds: float) -> bool:
-    """Wait for the first of the events; return False if none arrived in time."""
-    tasks = [asyncio.ensure_future(event) for event in events]
-    done, pending = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    for task in pending:
-        task.cancel()
-    await asyncio.gather(*pending, return_exceptions=True)
-    return bool(done)
 
 
 def _event_data(change: TimelineEvent) -> dict[str, Any]:

@@ -174,14 +174,8 @@ class WorkspaceRow:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> WorkspaceRow:
         """Read a row of the table."""
-        identity = Identity(
-            team_id=row["team_id"],
-            enterprise_id=row["enterprise_id"],
-            is_enterprise_install=row["is_enterprise_install"],
-            bot_user_id=row["bot_user_id"],
-        )
         return cls(
-            identity=identity,
+            identity=Identity.from_row(row),
             app_id=row["app_id"],
             state=row["state"],
             token_hash=row["token_hash"],

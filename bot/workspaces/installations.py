@@ -264,12 +264,7 @@ class Installations(AsyncInstallationStore):
         row = await self._pool.fetch_one(query, values)
         if row is None:
             return None
-        identity = Identity(
-            team_id=row["team_id"],
-            enterprise_id=row["enterprise_id"],
-            is_enterprise_install=row["is_enterprise_install"],
-            bot_user_id=row["bot_user_id"],
-        )
+        identity = Identity.from_row(row)
         return Installed(
             identity=identity,
             app_id=row["app_id"],

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from bot.clock import wait_for_any
 from bot.errors import Undecryptable
 from bot.model.membership import (
     EVENT_SECONDS,
@@ -237,13 +238,7 @@ class Workspaces:
                 await self.sweep()
             except DATABASE_UNAVAILABLE as error:
                 log.warning("workspace.unread", extra={"error": type(error).__name__})
-            pause = asyncio.ensure_future(self.sleep(WATCH_SECONDS))
-            ended = asyncio.ensure_future(self._ended.wait())
-            try:
-                await asyncio.wait({pause, ended}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                pause.cancel()
-                ended.cancel()
+            await wait_for_any(self.sleep(WATCH_SECONDS), self._ended.wait())
 
     async def sweep(self) -> None:
         """Clean up after the ends of installations, and once a minute refresh the tokens that will end soon."""
