@@ -196,9 +196,19 @@ def offered(element: Dict) -> Iterator[dict[str, Any]]:
 
 def _has(value: object, field: str) -> bool:
     """Return whether a field is set in an element somewhere in a block."""
-    if isinstance(value, dict):
-        return bool(value.get(field)) or any(_has(part, field) for part in value.values())
-    return isinstance(value, list) and any(_has(part, field) for part in value)
+    return any(isinstance(part, dict) and part.get(field) for part, _ in walk(value))
+
+
+def walk(value: object) -> Iterator[tuple[object, int]]:
+    """Yield a value and everything in it, each with its depth."""
+    waiting: list[tuple[object, int]] = [(value, 0)]
+    while waiting:
+        part, depth = waiting.pop()
+        yield part, depth
+        if isinstance(part, dict):
+            waiting += [(inner, depth + 1) for pair in part.items() for inner in pair]
+        elif isinstance(part, list):
+            waiting += [(inner, depth + 1) for inner in part]
 
 
 def rendered_blocks(text: str) -> int:
@@ -277,8 +287,5 @@ def _charts(blocks: Sequence[Dict]) -> Iterator[str]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        yield from (text for name, item in value.items() if name == "text" and isinstance(text := item, str))
-        yield from (text for item in value.values() for text in _texts(item))
-    elif isinstance(value, list):
-        yield from (text for item in value for text in _texts(item))
+    found = (part.get("text") for part, _ in walk(value) if isinstance(part, dict))
+    yield from (text for text in found if isinstance(text, str))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
-from bot.playground.slack.limits import MAX_BLOCKS, MAX_TEXT
+from bot.playground.slack.limits import MAX_BLOCKS, MAX_TEXT, walk
 
 Block = dict[str, Any]
 """A Block Kit block as plain JSON."""
@@ -60,7 +60,7 @@ def json_value(text: str) -> Any:
     """Parse JSON without infinite or huge numbers, lone surrogates and deep nesting. Raises BadInput."""
     try:
         value = json.loads(text, parse_constant=_reject_constant, parse_int=_parse_int, parse_float=_parse_float)
-        for part, depth in _walk(value):
+        for part, depth in walk(value):
             if depth > MAX_DEPTH:
                 raise ValueError("nested too deeply")
             if isinstance(part, str):
@@ -116,18 +116,6 @@ def blocks_of(value: object) -> tuple[Block, ...]:
     if not isinstance(value, list) or len(value) > MAX_BLOCKS or not all(isinstance(one, dict) for one in value):
         raise BadInput(f"blocks: they must be a list of at most {MAX_BLOCKS} objects")
     return tuple(value)
-
-
-def _walk(value: object) -> Iterator[tuple[object, int]]:
-    """Yield a value and everything inside it, each with its depth."""
-    waiting: list[tuple[object, int]] = [(value, 0)]
-    while waiting:
-        part, depth = waiting.pop()
-        yield part, depth
-        if isinstance(part, dict):
-            waiting += [(inner, depth + 1) for pair in part.items() for inner in pair]
-        elif isinstance(part, list):
-            waiting += [(inner, depth + 1) for inner in part]
 
 
 def _reject_constant(constant: str) -> object:
