@@ -6,7 +6,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
@@ -15,14 +14,14 @@ from slack_sdk.errors import SlackApiError
 
 from bot.doctor.checks import Context, Finding, failure, ok, reading_database, warning
 from bot.doctor.slack import CONNECTION_ERRORS, api_error_name, client, granted_scopes, missing_features
+from bot.errors import Undecryptable
 from bot.manifest import ORGANIZATION_EVENTS
 from bot.services import provider_config
 from bot.slack.scopes import Features
+from bot.workspaces.encryption import KeyRing, place_of
+from bot.workspaces.rotation import unreadable
 from perplexity.providers import PROVIDERS
 from perplexity.providers.base import Diagnosis
-
-if TYPE_CHECKING:
-    from bot.workspaces.encryption import KeyRing
 
 WORKSPACES = "Workspaces"
 
@@ -128,10 +127,6 @@ def _organizations(rows: Sequence[DictRow], taken_off: Sequence[str]) -> Iterato
 
 async def _secrets(connection: AsyncConnection[DictRow], keys: Sequence[bytes]) -> Sequence[Finding]:
     """Return whether every secret can be decrypted, and whether all keys are still needed."""
-    # Encryption takes a while to import, which a doctor without OAuth need not wait for.
-    from bot.workspaces.encryption import KeyRing
-    from bot.workspaces.rotation import unreadable
-
     ring = KeyRing.of(keys)
     if lost := await unreadable(connection, ring):
         owners = sorted({place.partition(":")[0] for place in lost})
@@ -155,8 +150,6 @@ async def _secrets(connection: AsyncConnection[DictRow], keys: Sequence[bytes]) 
 
 async def _use(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
     """Try the tokens at Slack, and the workspaces' own keys at their services, as far as that costs nothing."""
-    from bot.workspaces.encryption import KeyRing
-
     ring = KeyRing.of(context.settings.key_bytes)
     tokens = await (await connection.execute(_TOKENS, {"most": TRIED})).fetchall()
     keys = await (await connection.execute(_PROVIDER_KEYS, {"most": TRIED})).fetchall()
@@ -172,9 +165,6 @@ def _decrypted(ring: KeyRing, rows: Sequence[DictRow], place: str) -> Mapping[st
 
 def _decrypt(ring: KeyRing, row: DictRow, place: str) -> str | None:
     """Return a secret, None if it cannot be decrypted, which is reported already."""
-    from bot.errors import Undecryptable
-    from bot.workspaces.encryption import place_of
-
     try:
         return ring.decrypt(row["secret"], place=place_of(row["id"], place))
     except Undecryptable:
