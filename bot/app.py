@@ -45,7 +45,7 @@ from bot.slack.connection import SlackConnection, SocketMode, open_session, web_
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
-from bot.slack.users import MAX_ADMINS, AdminList, Admins, Profiles, SlackUsers
+from bot.slack.users import MAX_ADMINS, AdminList, Admins, Profiles, SlackUsers, UserGroups
 from bot.slack.views import Views
 from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.audit_chain import AuditStore
@@ -164,7 +164,10 @@ class _Parts:
         self.response_urls, self.stream_log = ResponseUrls(self.session), StreamLog(work)
         self.profiles = Profiles(client)
         self.admins = Admins(
-            client, named=settings.named_admins, profiles=self.profiles, ours=lambda: self.installation.identity
+            profiles=self.profiles,
+            groups=UserGroups(client),
+            named=settings.named_admins,
+            ours=lambda: self.installation.identity,
         )
         self.users = SlackUsers(client, profiles=self.profiles)
 

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -122,6 +122,7 @@ class Prompt:
     line: str
 
 
+@dataclass(kw_only=True, eq=False)
 class Playground:
     """A small Slack for one person on this machine.
 
@@ -135,45 +136,38 @@ class Playground:
     The page and its requests need a cookie, which the page's `address` sets.
     """
 
-    def __init__(
-        self,
-        *,
-        signing_secret: str,
-        bot_token: str,
-        origin: str,
-        commands: Sequence[SlashCommand],
-        clock: Callable[[], float] = time.time,
-        prompts: Sequence[Prompt] = (),
-        shortcuts: Sequence[Mapping[str, Any]] = (),
-        home_tab: bool = False,
-        allow_any_host: bool = False,
-        saved: Path | None = None,
-    ) -> None:
-        self._token = hmac.new(signing_secret.encode(), b"page", hashlib.sha256).hexdigest()[:32]
+    signing_secret: str = field(repr=False)
+    bot_token: str = field(repr=False)
+    origin: str
+    commands: Sequence[SlashCommand]
+    clock: Callable[[], float] = time.time
+    prompts: Sequence[Prompt] = ()
+    shortcuts: Sequence[Mapping[str, Any]] = ()
+    home_tab: bool = False
+    allow_any_host: bool = False
+    saved: Path | None = None
+
+    def __post_init__(self) -> None:
+        origin, secret, clock = self.origin, self.signing_secret, self.clock
+        self._token = hmac.new(secret.encode(), b"page", hashlib.sha256).hexdigest()[:32]
         # Browsers send a cookie to every port of a host.
         self._cookie = f"playground_{urlsplit(origin).port}"
         self.address = f"{origin}{PREFIX}?token={self._token}"
-        self._commands = commands
-        self._prompts = prompts
-        self._shortcuts = shortcuts
-        self._home_tab = home_tab
-        self._allow_any_host = allow_any_host
         self._timeline = Timeline(clock=clock)
-        self._saved = saved
-        for message in memory.load(saved) if saved else ():
+        for message in memory.load(self.saved) if self.saved else ():
             self._timeline.put(message)
         self._saved_revision = self._timeline.revision
-        self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
+        self._sender = Sender(url=f"{origin}/slack/events", signing_secret=secret, clock=clock)
         scopes = [*(scope.name for scope in (*SCOPES, *FILE_SCOPES, *CHANNEL_SCOPES)), *HISTORIES]
         self._workspace = Workspace(scopes=scopes, clock=clock)
-        self._api = WebApi(timeline=self._timeline, workspace=self._workspace, bot_token=bot_token, origin=origin)
+        self._api = WebApi(timeline=self._timeline, workspace=self._workspace, bot_token=self.bot_token, origin=origin)
         self._conversation = Conversation(
             timeline=self._timeline,
             sender=self._sender,
             app_name=APP_NAME,
-            commands=[command.name for command in commands],
+            commands=[command.name for command in self.commands],
             response_base=f"{origin}{PREFIX}/response/",
-            secret=signing_secret,
+            secret=secret,
             clock=clock,
         )
         self._dialogs = Dialogs(
@@ -181,7 +175,7 @@ class Playground:
             workspace=self._workspace,
             sender=self._sender,
             actor=YOU,
-            shortcuts=shortcuts,
+            shortcuts=self.shortcuts,
             issue_response_url=self._conversation.issue_response_url,
         )
         self._closing = asyncio.Event()
@@ -219,9 +213,9 @@ class Playground:
             self._save()
 
     def _save(self) -> None:
-        if self._saved is not None and self._timeline.revision > self._saved_revision:
+        if self.saved is not None and self._timeline.revision > self._saved_revision:
             self._saved_revision = self._timeline.revision
-            memory.save(self._saved, self._timeline.messages())
+            memory.save(self.saved, self._timeline.messages())
 
     async def close(self) -> None:
         """Close the open streams and the session, and save the newest messages."""
@@ -231,7 +225,7 @@ class Playground:
 
     def _loopback_only(self, handler: Handler) -> Handler:
         async def guarded(request: web.Request) -> web.StreamResponse:
-            if not (self._allow_any_host or names_loopback(request.headers.get("Host", ""))):
+            if not (self.allow_any_host or names_loopback(request.headers.get("Host", ""))):
                 return web.Response(status=403, text="The playground is served on loopback names only.")
             return await handler(request)
 
@@ -277,7 +271,7 @@ class Playground:
         return from_app
 
     def _is_same_origin(self, request: web.Request) -> bool:
-        forwarded = request.headers.get("X-Forwarded-Proto") if self._allow_any_host else None
+        forwarded = request.headers.get("X-Forwarded-Proto") if self.allow_any_host else None
         return is_same_origin(request.headers, scheme=forwarded or request.scheme)
 
     async def _home(self, _: web.Request) -> web.StreamResponse:
@@ -351,11 +345,11 @@ class Playground:
             "app": APP_NAME,
             "you": USER_REAL_NAME,
             "channels": [asdict(channel) for channel in CHANNELS.values()],
-            "commands": [asdict(command) for command in self._commands],
-            "prompts": [asdict(prompt) for prompt in self._prompts],
-            "shortcuts": [dict(shortcut) for shortcut in self._shortcuts],
+            "commands": [asdict(command) for command in self.commands],
+            "prompts": [asdict(prompt) for prompt in self.prompts],
+            "shortcuts": [dict(shortcut) for shortcut in self.shortcuts],
             "people": [{"id": USER_ID, "name": USER_REAL_NAME}],
-            "home_tab": self._home_tab,
+            "home_tab": self.home_tab,
         }
 
     async def _post(self, body: dict[str, Any], channel: Channel) -> None:

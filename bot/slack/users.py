@@ -244,27 +244,18 @@ class UserGroups:
 ADMIN_CACHE_SECONDS = 300.0
 
 
+@dataclass(frozen=True, kw_only=True)
 class Admins:
-    """Checks who is an admin. That someone is none is cached for five minutes. `clock` is monotonic.
+    """Checks who is an admin. That someone is none is cached for five minutes.
 
     `named` are the admins of the settings, people and user groups, whose guests are none. `profiles` is the shared
     cache; `ours` returns where the app is installed.
     """
 
-    def __init__(
-        self,
-        client: AsyncWebClient,
-        *,
-        named: Collection[str] = (),
-        profiles: Profiles | None = None,
-        groups: UserGroups | None = None,
-        ours: Callable[[], Identity | None] = lambda: None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._ours = ours
-        self._named = frozenset(named)
-        self._profiles = profiles or Profiles(client, clock=clock)
-        self.groups = groups or UserGroups(client, clock=clock)
+    profiles: Profiles
+    groups: UserGroups
+    named: Collection[str] = ()
+    ours: Callable[[], Identity | None] = lambda: None
 
     async def may_ask(self, channel: ChannelSettings, user_id: str) -> bool | None:
         """Return whether a person may ask in a channel; None if Slack does not say."""
@@ -278,8 +269,8 @@ class Admins:
 
         Slack is asked each time, but for someone who was no admin a moment ago: a new admin waits for some minutes.
         """
-        known = self._profiles.cached(user_id, seconds=ADMIN_CACHE_SECONDS)
-        if known is not None and not known.is_admin_of(self._ours()) and not await self._is_named(user_id, known):
+        known = self.profiles.cached(user_id, seconds=ADMIN_CACHE_SECONDS)
+        if known is not None and not known.is_admin_of(self.ours()) and not await self._is_named(user_id, known):
             return False
         return await self.verify_admin(user_id) is True
 
@@ -292,22 +283,22 @@ class Admins:
         return await self._check(user_id, seconds=0)
 
     async def _check(self, user_id: str, *, seconds: float) -> bool | None:
-        if user_id in self._named:
+        if user_id in self.named:
             return True
         try:
-            profile = await self._profiles.get(user_id, seconds=seconds)
+            profile = await self.profiles.get(user_id, seconds=seconds)
         except FAILURES as error:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
             return None
-        return profile.is_admin_of(self._ours()) or await self._is_named(user_id, profile)
+        return profile.is_admin_of(self.ours()) or await self._is_named(user_id, profile)
 
     async def _is_named(self, user_id: str, profile: Profile) -> bool:
         """Return whether the settings name a person, or a group with this full member of the workspace."""
-        if user_id in self._named:
+        if user_id in self.named:
             return True
-        ours = self._ours()
+        ours = self.ours()
         member = ours is not None and affiliation_of(profile, user_team="", ours=ours) is Affiliation.INTERNAL
-        return member and not profile.deleted and await self.groups.contain(self._named, user_id) is True
+        return member and not profile.deleted and await self.groups.contain(self.named, user_id) is True
 
 
 MAX_ADMINS = 10

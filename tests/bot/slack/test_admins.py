@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.slack.users import ADMIN_CACHE_SECONDS, Admins
+from bot.slack.users import ADMIN_CACHE_SECONDS, Admins, Profiles, UserGroups
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 from tests.fakes.time import Time
 
@@ -20,7 +20,8 @@ async def slack() -> AsyncIterator[FakeSlack]:
 
 def admins(slack: FakeSlack, *named: str, time: Time | None = None) -> Admins:
     client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[])
-    return Admins(client, named=named, clock=(time or Time(0.0)).clock)
+    clock = (time or Time(0.0)).clock
+    return Admins(profiles=Profiles(client, clock=clock), groups=UserGroups(client, clock=clock), named=named)
 
 
 async def test_slack_names_the_admins(slack: FakeSlack) -> None:
