@@ -53,10 +53,6 @@ export function createComposer({ state, onSend, onShortcut }) {
     input.placeholder = direct ? `Message ${state.app}` : `Message #${label}, or / for commands`;
   }
 
-  function globalOnes() {
-    return state.shortcuts.filter(({ type }) => type === "global");
-  }
-
   // Up at the start of an empty or recalled line goes back, Down comes forward again.
   function recall(step) {
     const next = place + step;
@@ -86,9 +82,7 @@ export function createComposer({ state, onSend, onShortcut }) {
     leaveThread();
     input.focus();
   });
-  attachMenu(shortcuts, () =>
-    globalOnes().map(({ name, callback_id: id }) => ({ label: name, onPick: () => onShortcut(id) })),
-  );
+  attachMenu(shortcuts, () => state.entries("global", onShortcut));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     submit();
@@ -98,7 +92,7 @@ export function createComposer({ state, onSend, onShortcut }) {
     fill,
     enterThread,
     show() {
-      shortcuts.hidden = globalOnes().length === 0;
+      shortcuts.hidden = state.entries("global").length === 0;
       leaveThread();
       input.focus();
     },

@@ -89,7 +89,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     element.classList.toggle("private", message.private);
     element.classList.toggle("in-thread", isReply(message));
     element.setAttribute("aria-label", labelOf(element, message));
-    element.querySelector(".more").hidden = message.private || !messageShortcuts().length;
+    element.querySelector(".more").hidden = message.private || !state.entries("message").length;
     showLive(key);
     const body = element.querySelector(".body");
     const text = { type: "section", text: { type: "mrkdwn", text: message.text } };
@@ -133,19 +133,11 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     time.textContent = date.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
     time.title = date.toLocaleString([], { dateStyle: "full", timeStyle: "long" });
     showFiles(element.querySelector(".files"), message.files);
-    attachMenu(element.querySelector(".more"), () =>
-      messageShortcuts().map(({ name, callback_id: id }) => ({
-        label: name,
-        onPick: () => onShortcut(shown.get(key).message, id),
-      })),
-    );
+    const use = (id) => onShortcut(shown.get(key).message, id);
+    attachMenu(element.querySelector(".more"), () => state.entries("message", use));
     const articles = [...list.querySelectorAll("article")];
     list.insertBefore(element, articles.find((other) => other.dataset.place > element.dataset.place) ?? null);
     return element;
-  }
-
-  function messageShortcuts() {
-    return state.shortcuts.filter(({ type }) => type === "message");
   }
 
   function refresh() {

@@ -15,6 +15,11 @@ const state = {
   get here() {
     return this.channels.find(({ id }) => id === this.channel);
   },
+  // The entries of a menu of shortcuts of one type, "global" or "message".
+  entries(type, onPick) {
+    const offered = this.shortcuts.filter((shortcut) => shortcut.type === type);
+    return offered.map(({ name, callback_id: id }) => ({ label: name, onPick: () => onPick(id) }));
+  },
 };
 
 const messages = createMessages({
