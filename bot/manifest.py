@@ -117,13 +117,23 @@ def manifest(
     oauth: bool = False,
 ) -> dict[str, Value]:
     """Return the manifest; every name carries the prefix."""
-    request_url: dict[str, Value] = {} if url is None else {"request_url": f"{url.rstrip('/')}/slack/events"}
+    address = "" if url is None else f"{url.rstrip('/')}/slack"
+    request_url: dict[str, Value] = {"request_url": f"{address}/events"} if address else {}
+    # The one address to which Slack may send a person who installs the app.
+    redirect_urls: dict[str, Value] = {"redirect_urls": [f"{address}/oauth_redirect"]} if address and oauth else {}
     events = EVENTS | (FOLLOW_UP_EVENTS if features.follow_ups else {}) | (ORGANIZATION_EVENTS if oauth else {})
     return {
         "_metadata": {"major_version": 2},
         "display_information": {"name": APP_NAME, "description": f"{DESCRIPTION}.", "background_color": "#20313b"},
         "features": _features(offers, prefix, url),
-        "oauth_config": _redirect_urls(url if oauth else None) | {"scopes": _scopes(features)},
+        "oauth_config": redirect_urls
+        | {
+            # Slack wants an optional scope in both lists: https://docs.slack.dev/reference/app-manifest/#oauth
+            "scopes": {
+                "bot": [scope.name for scope in features.scopes],
+                "bot_optional": [scope.name for scope in features.scopes if scope.optional],
+            }
+        },
         "settings": {
             "event_subscriptions": request_url | {"bot_events": list(events)},
             "interactivity": {"is_enabled": True} | request_url,
@@ -132,19 +142,6 @@ def manifest(
             "socket_mode_enabled": url is None,
             "token_rotation_enabled": False,
         },
-    }
-
-
-def _redirect_urls(url: str | None) -> dict[str, Value]:
-    """Return the one address to which Slack may send a person who installs the app."""
-    return {} if url is None else {"redirect_urls": [f"{url.rstrip('/')}/slack/oauth_redirect"]}
-
-
-def _scopes(features: Features) -> dict[str, Value]:
-    # Slack wants an optional scope in both lists: https://docs.slack.dev/reference/app-manifest/#oauth
-    return {
-        "bot": [scope.name for scope in features.scopes],
-        "bot_optional": [scope.name for scope in features.scopes if scope.optional],
     }
 
 

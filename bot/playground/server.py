@@ -24,7 +24,7 @@ from bot.commands.routing import APP_NAME, SlashCommand
 from bot.playground import memory
 from bot.playground.page import event_stream
 from bot.playground.slack import request_parsing, response_urls
-from bot.playground.slack.conversation import Conversation, MessageClick
+from bot.playground.slack.conversation import Conversation
 from bot.playground.slack.dialogs import Dialogs
 from bot.playground.slack.files import MAX_FILE_BYTES
 from bot.playground.slack.inputs import find_element, report
@@ -395,7 +395,7 @@ class Playground:
         action = None if element is None else report(element, body.get("choice"), block_id=block_id, action_ts=ts)
         if action is None:
             raise web.HTTPConflict(text="That button is gone.")
-        await self._conversation.click(MessageClick(message=message, action=action), channel=channel)
+        await self._conversation.click(message, action, channel=channel)
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
         try:

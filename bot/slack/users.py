@@ -140,7 +140,7 @@ class SlackUsers:
         """
         for pause in (*RETRY_PAUSES, None):
             try:
-                return (await self._fetch_profile(user_id)).zone
+                return (await self.profiles.get(user_id, seconds=0)).zone
             except FAILURES as error:
                 log.warning("people.unknown", extra={"error": type(error).__name__})
                 if pause is None or not isinstance(classify_error(error), Retryable):
@@ -167,7 +167,9 @@ class SlackUsers:
 
     async def _account(self, user_id: str) -> Membership:
         try:
-            return Membership.DEACTIVATED if (await self._fetch_profile(user_id)).deleted else Membership.MEMBER
+            return (
+                Membership.DEACTIVATED if (await self.profiles.get(user_id, seconds=0)).deleted else Membership.MEMBER
+            )
         except FAILURES as error:
             failed = classify_error(error)
         if not isinstance(failed, RouteClosed) or failed.error not in USER_GONE_ERRORS | AUTH_ERRORS:
@@ -186,9 +188,6 @@ class SlackUsers:
             if user_id in members or not cursor:
                 return user_id in members
         return True
-
-    async def _fetch_profile(self, user_id: str) -> Profile:
-        return await self.profiles.get(user_id, seconds=0)
 
 
 GROUP_SECONDS = 300.0

@@ -342,7 +342,7 @@ class Workspaces:
         except Undecryptable:
             log.error("token.undecryptable", extra={"team": key[-1]})
             raise
-        if installed is not None and not self._is_allowed(installed.identity):
+        if installed is not None and not is_allowed(installed.identity, self.allowed):
             log.warning("workspace.not_allowed", extra={"team": installed.identity.id})
             installed = None
         if forgotten != self._forgotten:
@@ -362,9 +362,6 @@ class Workspaces:
         del self._reading[key]
         if not task.cancelled():
             task.exception()  # so that an error with no caller waiting is not reported
-
-    def _is_allowed(self, identity: Identity) -> bool:
-        return is_allowed(identity, self.allowed)
 
     async def _remember_team(self, named: RequestOrigin, ours: Identity) -> None:
         """Save which organization a request's workspace is of: the workers know only the workspace."""

@@ -18,14 +18,6 @@ MAX_LINES = 200
 """The most command lines that are kept in case an answer makes them public."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MessageClick:
-    """A click in a message; `action` is the element with the chosen value, as Slack reports it."""
-
-    message: SlackMessage
-    action: Mapping[str, Any]
-
-
 @dataclass(kw_only=True)
 class Conversation:
     """Sends lines and clicks to the app, and puts the app's messages into the timeline."""
@@ -59,13 +51,12 @@ class Conversation:
         else:
             await self._command(name, text.strip(), channel=channel)
 
-    async def click(self, click: MessageClick, *, channel: Channel) -> None:
-        """Send a click to the app."""
-        message = click.message
+    async def click(self, message: SlackMessage, action: Mapping[str, Any], *, channel: Channel) -> None:
+        """Send a click to the app; `action` is the element with what was chosen, as Slack reports it."""
         ticket = self._issue_token(channel, original=message.ts, private=message.private)
         payload = payloads.message_actions(
             YOU,
-            [click.action],
+            [action],
             message=message.as_slack(),
             private=message.private,
             channel=channel.as_payload(),
@@ -79,11 +70,7 @@ class Conversation:
 
     def issue_response_url(self, channel: Channel, trigger_id: str) -> str:
         """Return a response_url for new messages in a channel, as shortcuts and submitted modals have one."""
-        original = self.timeline.next_ts()
-        ticket = ResponseUrlToken(
-            channel=channel.id, original=original, trigger=trigger_id, issued=self.clock(), private=True
-        )
-        return self._response_url(ticket)
+        return self._response_url(self._issue_token(channel, trigger=trigger_id))
 
     async def stop(self, channel: Channel, *, thread_ts: str) -> None:
         """Press Slack's own stop button in a thread: its streams end, and the app is informed."""
@@ -136,7 +123,7 @@ class Conversation:
             self._post_ephemeral(channel, f"{self.app_name} did not take this message: “{error}”", thread_ts)
 
     async def _command(self, name: str, text: str, *, channel: Channel) -> None:
-        ticket = self._issue_token(channel, original=self.timeline.next_ts(), private=True)
+        ticket = self._issue_token(channel)
         self._remember(ticket, _escape(f"{name} {text}".strip()))
         form = payloads.slash_command(
             YOU,
@@ -171,10 +158,16 @@ class Conversation:
         message = _message(ticket.channel, ts, Author.APP, text)
         self.timeline.put(replace(message, blocks=blocks, private=private, thread_ts=thread_ts))
 
-    def _issue_token(self, channel: Channel, *, original: str, private: bool) -> ResponseUrlToken:
-        trigger = self.timeline.views.issue_trigger(USER_ID, channel=channel.id)
-        now = self.clock()
-        return ResponseUrlToken(channel=channel.id, original=original, trigger=trigger, issued=now, private=private)
+    def _issue_token(
+        self, channel: Channel, *, trigger: str = "", original: str = "", private: bool = True
+    ) -> ResponseUrlToken:
+        return ResponseUrlToken(
+            channel=channel.id,
+            original=original or self.timeline.next_ts(),
+            trigger=trigger or self.timeline.views.issue_trigger(USER_ID, channel=channel.id),
+            issued=self.clock(),
+            private=private,
+        )
 
     def _response_url(self, ticket: ResponseUrlToken) -> str:
         return self.response_base + response_urls.encode(ticket, secret=self.secret)

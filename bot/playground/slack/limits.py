@@ -200,7 +200,7 @@ def _has(value: object, field: str) -> bool:
 
 
 def walk(value: object) -> Iterator[tuple[object, int]]:
-    """Yield a value and everything in it, each with its depth."""
+    """Yield a value and everything inside it, each with its depth."""
     waiting: list[tuple[object, int]] = [(value, 0)]
     while waiting:
         part, depth = waiting.pop()
