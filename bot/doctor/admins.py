@@ -40,7 +40,6 @@ async def check_admins(context: Context) -> Sequence[Finding]:
     if gone:
         findings.append(
             warning(
-                ADMINS,
                 f"ADMIN_USER_IDS names people without an account in this workspace: {', '.join(gone)}.",
                 fix="Correct the ids, or remove them. In a profile, Copy member ID is under More.",
             )
@@ -48,7 +47,6 @@ async def check_admins(context: Context) -> Sequence[Finding]:
     if groups:
         findings.append(
             warning(
-                ADMINS,
                 f"ADMIN_USER_IDS names user groups that this workspace does not have: {', '.join(groups)}.",
                 fix="Correct the ids, or remove them. In a group’s profile, Copy group ID is under More.",
             )
@@ -56,7 +54,6 @@ async def check_admins(context: Context) -> Sequence[Finding]:
     if alone:
         findings.append(
             warning(
-                ADMINS,
                 "There are budgets, and no one is told when they are used up: Slack lists no admin of this workspace.",
                 fix="Name someone in ADMIN_USER_IDS. If the scope users:read is missing, reinstall the app with it.",
             )

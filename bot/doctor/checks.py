@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence, Set
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import Enum
 from functools import wraps
 from textwrap import wrap
@@ -51,30 +51,33 @@ class Severity(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One result of a check. `text` and `fix` are sentences that contain no secret."""
+    """One result of a check, with its title unless it has one of its own.
+
+    `text` and `fix` are sentences that contain no secret.
+    """
 
     severity: Severity
-    title: str
+    title: str = ""
     text: str
     fix: str = ""
 
 
-def ok(title: str, text: str) -> Finding:
+def ok(text: str, *, title: str = "") -> Finding:
     """Return a finding without a problem."""
     return Finding(severity=Severity.OK, title=title, text=text)
 
 
-def skipped(title: str, text: str) -> Finding:
+def skipped(text: str, *, title: str = "") -> Finding:
     """Return a finding that says why a check was skipped."""
     return Finding(severity=Severity.SKIPPED, title=title, text=text)
 
 
-def warning(title: str, text: str, *, fix: str) -> Finding:
+def warning(text: str, *, fix: str, title: str = "") -> Finding:
     """Return a finding about a problem with which the app can run."""
     return Finding(severity=Severity.WARNING, title=title, text=text, fix=fix)
 
 
-def failure(title: str, text: str, *, fix: str) -> Finding:
+def failure(text: str, *, fix: str, title: str = "") -> Finding:
     """Return a finding about a problem with which the app cannot work."""
     return Finding(severity=Severity.ERROR, title=title, text=text, fix=fix)
 
@@ -129,10 +132,13 @@ FIX = "Correct it in the environment or in .env. docs/settings.md says what each
 def settings_findings(settings: Settings, errors: Mapping[str, str]) -> tuple[Finding, ...]:
     """Return a finding for each error, or one with the names of the settings that are set. Pure."""
     if errors:
-        return tuple(failure(SETTINGS, f"{text}.", fix=FIX) for text in errors.values())
+        return tuple(failure(f"{text}.", fix=FIX, title=SETTINGS) for text in errors.values())
     names = ", ".join(sorted(name.upper() for name in settings.model_fields_set))
     return (
-        ok(SETTINGS, f"Set and valid: {names}." if names else "Nothing is set, and nothing is needed to try the app."),
+        ok(
+            f"Set and valid: {names}." if names else "Nothing is set, and nothing is needed to try the app.",
+            title=SETTINGS,
+        ),
     )
 
 
@@ -195,17 +201,21 @@ def reading_database(
 async def run_checks(context: Context, checks: Sequence[Check]) -> tuple[Finding, ...]:
     """Return the findings of every check, in the order of the checks. Raises nothing."""
     found = await asyncio.gather(*(_run_check(check, context) for check in checks))
-    return tuple(finding for findings in found for finding in findings)
+    return tuple(
+        replace(finding, title=finding.title or check.title)
+        for check, findings in zip(checks, found, strict=True)
+        for finding in findings
+    )
 
 
 async def _run_check(check: Check, context: Context) -> Sequence[Finding]:
     if wrong := sorted(check.needs & context.invalid):
-        return [skipped(check.title, f"Skipped: correct {listed([name.upper() for name in wrong])} first.")]
+        return [skipped(f"Skipped: correct {listed([name.upper() for name in wrong])} first.")]
     try:
         async with asyncio.timeout(check.seconds):
             return await check.run(context)
     except TimeoutError:
-        return [failure(check.title, f"No answer within {check.seconds:g} seconds.", fix=check.hint)]
+        return [failure(f"No answer within {check.seconds:g} seconds.", fix=check.hint)]
     except Exception as error:  # noqa: BLE001 - the boundary: whatever is wrong, the other checks are reported
         name = type(error).__name__
-        return [failure(check.title, f"This check crashed ({name}).", fix="Please report this as a bug.")]
+        return [failure(f"This check crashed ({name}).", fix="Please report this as a bug.")]

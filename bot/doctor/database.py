@@ -17,8 +17,6 @@ from bot.storage.database import all_migrations, applied_migrations, is_pooled, 
 from bot.storage.embedded import NoEmbeddedServer, require_embedded
 from perplexity.formatting import pluralize
 
-EMBEDDED = "Database"
-
 
 def embedded_findings(settings: Settings) -> Sequence[Finding]:
     """Check the embedded server's package and its folder."""
@@ -26,12 +24,12 @@ def embedded_findings(settings: Settings) -> Sequence[Finding]:
         require_embedded(dyno=settings.dyno)
     except NoEmbeddedServer as error:
         text, _, fix = str(error).partition(". ")
-        return [failure(EMBEDDED, f"{text}.", fix=fix)]
+        return [failure(f"{text}.", fix=fix)]
     folder = Path(settings.data_dir).absolute()
     if not _is_writable_folder(folder):
         text = f"DATA_DIR is {settings.data_dir}, which cannot be written to."
-        return [failure(EMBEDDED, text, fix="Set DATA_DIR to a folder that can, or DATABASE_URL to a Postgres server.")]
-    return [ok(EMBEDDED, f"An embedded Postgres in {settings.data_dir}, which starts with the app.")]
+        return [failure(text, fix="Set DATA_DIR to a folder that can, or DATABASE_URL to a Postgres server.")]
+    return [ok(f"An embedded Postgres in {settings.data_dir}, which starts with the app.")]
 
 
 def _is_writable_folder(folder: Path) -> bool:
@@ -98,18 +96,16 @@ def explain(error: OperationalError) -> Finding:
     message = str(error).lower()
     for sign, (text, fix) in _REASONS:
         if sign in message:
-            return failure(DATABASE, text, fix=fix)
+            return failure(text, fix=fix)
     text = f"The database cannot be reached ({type(error).__name__})."
-    return failure(
-        DATABASE, text, fix="Check DATABASE_URL, and whether this machine may connect to that host and port."
-    )
+    return failure(text, fix="Check DATABASE_URL, and whether this machine may connect to that host and port.")
 
 
 def _version(connection: AsyncConnection) -> Finding:
     version = connection.info.server_version // 10_000
     if version < OLDEST:
-        return failure(DATABASE, f"This is Postgres {version}.", fix=f"Use Postgres {OLDEST} or newer.")
-    return ok(DATABASE, f"Connected to Postgres {version} at DATABASE_URL.")
+        return failure(f"This is Postgres {version}.", fix=f"Use Postgres {OLDEST} or newer.")
+    return ok(f"Connected to Postgres {version} at DATABASE_URL.")
 
 
 async def _pooler(connection: AsyncConnection) -> list[Finding]:
@@ -119,7 +115,7 @@ async def _pooler(connection: AsyncConnection) -> list[Finding]:
         "A pooler such as PgBouncer is between the app and the server. The app polls for new questions every half "
         "second instead of listening. There is nothing to do."
     )
-    return [ok(DATABASE, text)]
+    return [ok(text)]
 
 
 async def _schema(connection: AsyncConnection) -> list[Finding]:
@@ -131,14 +127,14 @@ async def _schema(connection: AsyncConnection) -> list[Finding]:
         text = "A newer version of the app has migrated this database."
         if (await newer(connection))[1]:
             text += " This version can run with it; commands that it does not know stay in the queue for a newer one."
-            findings.append(warning(DATABASE, text, fix="Run that version, or a newer one."))
+            findings.append(warning(text, fix="Run that version, or a newer one."))
         else:
             text += " This version cannot run with it."
-            findings.append(failure(DATABASE, text, fix="Run that version, or a newer one."))
+            findings.append(failure(text, fix="Run that version, or a newer one."))
     elif missing:
         text = "1 migration is missing." if len(missing) == 1 else f"{len(missing)} migrations are missing."
         fix = "Run `python -m bot migrate`; `python -m bot run` applies them, too."
-        findings.append(warning(DATABASE, text, fix=fix))
+        findings.append(warning(text, fix=fix))
     return [*findings, await _check_writable(connection)]
 
 
@@ -150,8 +146,8 @@ async def _check_writable(connection: AsyncConnection) -> Finding:
     except Error as error:
         reason = type(error).__name__
         text = f"The database cannot be written to ({reason})."
-        return failure(DATABASE, text, fix="Use the primary server, and a user who may create tables in this database.")
-    return ok(DATABASE, "The database can be written to.")
+        return failure(text, fix="Use the primary server, and a user who may create tables in this database.")
+    return ok("The database can be written to.")
 
 
 RECENT_ERRORS = "Recently"
@@ -188,11 +184,11 @@ _NONE_LATE = (
 EVENTS = "Events"
 
 _DROPPED = warning(
-    EVENTS,
     "Slack has dropped events in the last hour: it sends an app at most 30,000 an hour from a workspace. Mentions and "
     "direct messages can stay without an answer; commands and buttons work.",
     fix="Remove the app from the busiest channels, or set FOLLOW_UPS=mention, replace the manifest with what "
     "`python -m bot manifest` prints, and reinstall the app.",
+    title=EVENTS,
 )
 
 
@@ -205,14 +201,14 @@ async def check_events(context: Context, connection: AsyncConnection[DictRow]) -
     row = await (await connection.execute(_LATE, {"seconds": LATE_AFTER_SECONDS})).fetchone()
     dropped = [_DROPPED] if row and row["limited"] else []
     if row is None or not row["late"]:
-        return dropped if context.settings.slack_signing_secret is None else [skipped(LATE, _NONE_LATE), *dropped]
+        return dropped if context.settings.slack_signing_secret is None else [skipped(_NONE_LATE), *dropped]
     text = (
         f"In the last week Slack delivered {pluralize(row['late'], 'message')} late, at most {row['longest'] // 60} "
         "minutes: Delayed Events is on, and the app could not be reached. Such an answer says how old its question is; "
         "after two hours the app asks first."
     )
     fix = "Look in Slack’s app settings, Event Subscriptions, for failed deliveries."
-    return [warning(LATE, text, fix=fix), *dropped]
+    return [warning(text, fix=fix), *dropped]
 
 
 RETENTION = "Retention"
@@ -235,13 +231,11 @@ async def check_retention(context: Context, connection: AsyncConnection[DictRow]
         return []
     text = f"The texts of {pluralize(row['late'], 'question')} are kept longer than RETENTION_DAYS ({days}) allows."
     fix = "Start the app, which deletes them every ten minutes. If it is running, look for `retention` in its log."
-    return [warning(RETENTION, text, fix=fix)]
+    return [warning(text, fix=fix)]
 
 
 def _recent_error(provider: str, error: str) -> Finding:
     reason, fix = _ERRORS.get(error, (error, "Check the account"))
     return warning(
-        RECENT_ERRORS,
-        f"{provider}'s last request failed: {reason}.",
-        fix=f"{fix} for {provider}, unless you have done so since.",
+        f"{provider}'s last request failed: {reason}.", fix=f"{fix} for {provider}, unless you have done so since."
     )

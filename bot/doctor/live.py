@@ -380,16 +380,16 @@ async def _report(title: str, check: Check, run: LiveRun) -> None:
     began, run.figures, wrong = run.clock(), {}, ""
     try:
         with logged_requests(run.requests):
-            finding = ok(title, await check(run))
+            finding = ok(await check(run), title=title)
     except (_NotTried, RequestCancelled) as error:
-        finding = skipped(title, f"Not tried: {error}")
+        finding = skipped(f"Not tried: {error}", title=title)
     except _Wrong as error:
         wrong = str(error)
     except (PerplexityError, *FAILURES) as error:
         name = api_error_name(error) if isinstance(error, SlackApiError) else type(error).__name__
         run.figures["error"], wrong = name, f"It failed ({name})."
     if wrong:
-        finding = failure(title, wrong, fix=_FIXES.get(title, _ASSUMED))
+        finding = failure(wrong, fix=_FIXES.get(title, _ASSUMED), title=title)
     verdict = "not tried" if finding.severity is Severity.SKIPPED else finding.severity.name.lower()
     line = {"name": title, "verdict": verdict, "seconds": round(run.clock() - began, 3), "figures": run.figures}
     run.file.write(json.dumps(line) + "\n")

@@ -43,11 +43,11 @@ def name_findings(names: Sequence[str]) -> list[Finding]:
     findings = []
     if long:
         text = f"{_join(long)} is longer than the {MAX_LENGTH} characters that Slack takes."
-        findings.append(failure(COMMAND_NAMES, text, fix="Set a shorter COMMAND_PREFIX."))
+        findings.append(failure(text, fix="Set a shorter COMMAND_PREFIX."))
     if reserved:
         text = f"{_join(reserved)} is reserved by Slack, which rejects a manifest that contains it (invalid_name)."
-        findings.append(failure(COMMAND_NAMES, text, fix=PREFIX))
-    return findings or [ok(COMMAND_NAMES, f"{_join(names)}.{_hint(names)}")]
+        findings.append(failure(text, fix=PREFIX))
+    return findings or [ok(f"{_join(names)}.{_hint(names)}")]
 
 
 def _hint(names: Sequence[str]) -> str:
@@ -68,7 +68,6 @@ async def check_env_file(context: Context) -> Sequence[Finding]:
     """Check that the names in `.env` are settings; a misspelt one would be ignored."""
     return [
         warning(
-            ENV_FILE,
             f"{name} in .env is not a setting{f'; did you mean {near}?' if near else '.'}",
             fix="Correct it, or remove it. docs/settings.md lists the settings.",
         )
@@ -88,7 +87,7 @@ async def check_port(context: Context) -> Sequence[Finding]:
         return [await _explain(error, host, port)]
     server.close()
     await server.wait_closed()
-    return [ok(PORT, f"{host}:{port} is free.")]
+    return [ok(f"{host}:{port} is free.")]
 
 
 async def _close_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -98,11 +97,11 @@ async def _close_connection(reader: asyncio.StreamReader, writer: asyncio.Stream
 async def _explain(error: OSError, host: str, port: int) -> Finding:
     if error.errno == errno.EADDRINUSE:
         if await _is_the_app(host, port):
-            return ok(PORT, f"The app is already listening on {host}:{port}.")
-        return failure(PORT, f"Another program is listening on {host}:{port}.", fix="Stop it, or set another PORT.")
+            return ok(f"The app is already listening on {host}:{port}.")
+        return failure(f"Another program is listening on {host}:{port}.", fix="Stop it, or set another PORT.")
     if error.errno in {errno.EACCES, errno.EPERM}:
-        return failure(PORT, f"This user may not listen on port {port}.", fix="Set PORT to 1024 or higher.")
-    return failure(PORT, f"{host} is not an address of this machine.", fix="Correct HOST, or unset it.")
+        return failure(f"This user may not listen on port {port}.", fix="Set PORT to 1024 or higher.")
+    return failure(f"{host} is not an address of this machine.", fix="Correct HOST, or unset it.")
 
 
 async def _is_the_app(host: str, port: int) -> bool:

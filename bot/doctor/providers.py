@@ -33,15 +33,11 @@ async def check_agent(context: Context) -> Sequence[Finding]:
         require("agent")
     except MissingExtra as error:
         text = "AGENT_MODEL is set, but the extra `agent` is not installed, so the app does not start."
-        return [failure(AGENT, text, fix=f"Install it ({error.command}), or unset AGENT_MODEL.")]
+        return [failure(text, fix=f"Install it ({error.command}), or unset AGENT_MODEL.")]
     if settings.missing_agent_setting is not None:
         text = f"AGENT_MODEL is set, but {settings.missing_agent_setting} is not, so there is no `/ask --agent`."
-        return [
-            warning(
-                AGENT, text, fix=f"Set {settings.missing_agent_setting} or OPENROUTER_API_KEY, or unset AGENT_MODEL."
-            )
-        ]
-    return [ok(AGENT, f"{settings.agent_model} is set up. It was not tried, since that costs.")]
+        return [warning(text, fix=f"Set {settings.missing_agent_setting} or OPENROUTER_API_KEY, or unset AGENT_MODEL.")]
+    return [ok(f"{settings.agent_model} is set up. It was not tried, since that costs.")]
 
 
 FALLBACK = "Fallback"
@@ -53,26 +49,26 @@ async def check_perplexity(context: Context) -> Sequence[Finding]:
     if "perplexity" not in context.settings.provider_keys:
         text = "No key is set: passages that DuckDuckGo finds answer, and no model."
         fix = "Make a key at https://console.perplexity.ai and set PERPLEXITY_API_KEY."
-        return [warning(PERPLEXITY, text, fix=fix)]
-    return await _check_provider(PERPLEXITY, PROVIDERS["perplexity"], context)
+        return [warning(text, fix=fix)]
+    return await _check_provider(PROVIDERS["perplexity"], context)
 
 
 async def check_fallback(context: Context) -> Sequence[Finding]:
     """Check every other provider that has a key."""
     specs = [PROVIDERS[name] for name in PROVIDERS if name != "perplexity" and name in context.settings.provider_keys]
-    checked = await asyncio.gather(*(_check_provider(FALLBACK, spec, context) for spec in specs))
+    checked = await asyncio.gather(*(_check_provider(spec, context) for spec in specs))
     return [finding for findings in checked for finding in findings]
 
 
-async def _check_provider(title: str, spec: ProviderSpec, context: Context) -> Sequence[Finding]:
+async def _check_provider(spec: ProviderSpec, context: Context) -> Sequence[Finding]:
     if spec.check is None:
-        return [ok(title, f"{spec.title} has a key. It was not tried, since that costs.")]
+        return [ok(f"{spec.title} has a key. It was not tried, since that costs.")]
     settings = context.settings
     xai = {} if settings.xai_api_key is None else {"xai": settings.xai_api_key.get_secret_value()}
     config = replace(provider_config(settings), keys=settings.provider_keys | xai)
     severities = {"ok": Severity.OK, "warning": Severity.WARNING, "error": Severity.ERROR}
     return [
-        Finding(title=title, severity=severities[found.severity], text=found.text, fix=found.fix)
+        Finding(severity=severities[found.severity], text=found.text, fix=found.fix)
         for found in await spec.check(config)
     ]
 
@@ -95,18 +91,18 @@ async def check_x_posts(context: Context) -> Sequence[Finding]:
         await check_key(key.get_secret_value(), base_url=settings.xai_base_url, open_timeout=settings.open_timeout)
     except PerplexityError as error:
         return [_x_posts_failure(error)]
-    return [ok(X_POSTS, "xAI accepts the key. Credit was not tried, since that costs.")]
+    return [ok("xAI accepts the key. Credit was not tried, since that costs.")]
 
 
 def _x_posts_failure(error: PerplexityError) -> Finding:
     """Say what is wrong; the app runs without posts, so none of it is a fault."""
     match error:
         case AuthenticationError() | InvalidRequest():
-            return warning(X_POSTS, "xAI refuses the key.", fix=_XAI_KEYS)
+            return warning("xAI refuses the key.", fix=_XAI_KEYS)
         case ConnectionFailed() | TimedOut():
             fix = "Check the network, a proxy (HTTPS_PROXY) and XAI_BASE_URL."
-            return warning(X_POSTS, "xAI cannot be reached.", fix=fix)
+            return warning("xAI cannot be reached.", fix=fix)
         case _:
             status = f"status {error.status}" if error.status else type(error).__name__
             text = f"The key could not be tried: xAI says nothing about it ({status})."
-            return warning(X_POSTS, text, fix="Ask for a deep dive to try it, which costs something.")
+            return warning(text, fix="Ask for a deep dive to try it, which costs something.")

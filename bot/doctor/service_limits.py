@@ -30,6 +30,6 @@ async def check_limits(context: Context, connection: AsyncConnection[DictRow]) -
 
 def _limit_finding(use: LaneUse) -> Finding:
     if use.others is None:
-        return ok(LIMITS, service_line(use))
+        return ok(service_line(use))
     text = f"{service_line(use)} In a minute of that hour {pluralize(use.others, 'call')} came from other programs."
-    return warning(LIMITS, text, fix="Stop them, or set PROVIDER_LIMITS to what they leave.")
+    return warning(text, fix="Stop them, or set PROVIDER_LIMITS to what they leave.")

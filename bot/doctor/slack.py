@@ -47,11 +47,11 @@ def clock_findings(headers: Mapping[str, str], *, now: float) -> Iterator[Findin
     text = f"This machine's clock is about {round(abs(skew), -1):.0f} seconds {direction}, compared with Slack's."
     if abs(skew) > FAULT_SKEW:
         fix = "Set the clock (NTP): from 300 seconds on, every request from Slack is refused as too old."
-        yield failure(CLOCK, text, fix=fix)
+        yield failure(text, fix=fix, title=CLOCK)
     elif abs(skew) > WARN_SKEW:
-        yield warning(CLOCK, text, fix="Set the clock (NTP) before it drifts further.")
+        yield warning(text, fix="Set the clock (NTP) before it drifts further.", title=CLOCK)
     else:
-        yield ok(CLOCK, "This machine's clock agrees with Slack's.")
+        yield ok("This machine's clock agrees with Slack's.", title=CLOCK)
 
 
 INSTALLATION = "Workspace"
@@ -76,7 +76,7 @@ async def _read_installation(context: Context, connection: AsyncConnection[DictR
     if state is None:
         return []
     fix = "Install the app again, set SLACK_BOT_TOKEN to the new token, then restart the app."
-    return [failure(INSTALLATION, _CLOSED[state], fix=fix)]
+    return [failure(_CLOSED[state], fix=fix)]
 
 
 def _no_playground(team: str | None) -> Sequence[Finding]:
@@ -85,7 +85,7 @@ def _no_playground(team: str | None) -> Sequence[Finding]:
         return []
     text = f"The database is that of a workspace ({team}), and no Slack token is set: the app does not start."
     fix = "Set SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET, or have DATABASE_URL name another database."
-    return [failure(INSTALLATION, text, fix=fix)]
+    return [failure(text, fix=fix)]
 
 
 SHORTCUTS = "Shortcuts"
@@ -104,13 +104,13 @@ async def check_shortcuts(context: Context, connection: AsyncConnection[DictRow]
     names = {"shortcuts": f"the shortcuts {shortcuts}", "home": "the Home tab"}
     used = [name for key, name in names.items() if there.get(key)]
     unused = [name for key, name in names.items() if not there.get(key)]
-    findings = [ok(SHORTCUTS, f"People have used {', '.join(used)}.")] if used else []
+    findings = [ok(f"People have used {', '.join(used)}.")] if used else []
     if unused:
         text = (
             f"Not used yet: {', '.join(unused)}. Slack does not say whether the app has them: if they are missing "
             "there, compare App Manifest in its settings with `python -m bot manifest`."
         )
-        findings.append(skipped(SHORTCUTS, text))
+        findings.append(skipped(text))
     return findings
 
 
@@ -138,7 +138,7 @@ async def check_slack(context: Context) -> Sequence[Finding]:
     if token is None and context.settings.oauth_configured:
         return await _check_without_token(context)
     if token is None:
-        return [ok(SLACK, "No bot token is set: the app serves its local page instead of a workspace.")]
+        return [ok("No bot token is set: the app serves its local page instead of a workspace.")]
     secret = list(_signing_secret(context.settings.slack_signing_secret))
     try:
         response = await client(context, token).auth_test()
@@ -146,8 +146,8 @@ async def check_slack(context: Context) -> Sequence[Finding]:
         headers = getattr(error.response, "headers", {})
         return [_refused_token(error), *secret, *clock_findings(headers, now=context.now())]
     except CONNECTION_ERRORS as error:
-        return [no_answer(SLACK, error), *secret]
-    who = ok(SLACK, f"The token belongs to @{response.get('user')} in the workspace {response.get('team')}.")
+        return [no_answer(error), *secret]
+    who = ok(f"The token belongs to @{response.get('user')} in the workspace {response.get('team')}.")
     granted = _scopes(response.headers, Features.from_settings(context.settings))
     return [who, *granted, *secret, *clock_findings(response.headers, now=context.now())]
 
@@ -161,8 +161,8 @@ async def _check_without_token(context: Context) -> Sequence[Finding]:
     try:
         response = await web_client(None, api_url=context.settings.slack_api_url).api_test()
     except CONNECTION_ERRORS as error:
-        return [no_answer(SLACK, error), *secret]
-    return [ok(SLACK, "Slack can be reached."), *secret, *clock_findings(response.headers, now=context.now())]
+        return [no_answer(error), *secret]
+    return [ok("Slack can be reached."), *secret, *clock_findings(response.headers, now=context.now())]
 
 
 def client(context: Context, token: SecretStr) -> AsyncWebClient:
@@ -170,13 +170,13 @@ def client(context: Context, token: SecretStr) -> AsyncWebClient:
     return web_client(token.get_secret_value(), api_url=context.settings.slack_api_url)
 
 
-def no_answer(title: str, error: Exception) -> Finding:
+def no_answer(error: Exception) -> Finding:
     """Return a finding that there is no connection, or that something other than Slack answered."""
     if isinstance(error, INVALID_ANSWERS):
         text = "Something other than Slack answered."
-        return failure(title, text, fix="Check SLACK_API_URL, and whether a proxy requires a login.")
+        return failure(text, fix="Check SLACK_API_URL, and whether a proxy requires a login.")
     text = f"Slack cannot be reached ({type(error).__name__})."
-    return failure(title, text, fix="Check the network, a proxy (HTTPS_PROXY) and SLACK_API_URL.")
+    return failure(text, fix="Check the network, a proxy (HTTPS_PROXY) and SLACK_API_URL.")
 
 
 def api_error_name(error: SlackApiError) -> str:
@@ -190,10 +190,10 @@ def api_error_name(error: SlackApiError) -> str:
 def _refused_token(error: SlackApiError) -> Finding:
     name = api_error_name(error)
     if name.startswith("status"):
-        return no_answer(SLACK, error)
+        return no_answer(error)
     if name == "ratelimited":
-        return warning(SLACK, "Slack is limiting the rate of calls (ratelimited).", fix="Try again in a minute.")
-    return failure(SLACK, _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
+        return warning("Slack is limiting the rate of calls (ratelimited).", fix="Try again in a minute.")
+    return failure(_MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
 
 
 OF_SETTINGS = {
@@ -208,13 +208,12 @@ def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]
     has = granted_scopes(headers)
     if has is None:
         yield warning(
-            SLACK, "Slack did not say which scopes the token has.", fix="Compare OAuth & Permissions with manifest.yml."
+            "Slack did not say which scopes the token has.", fix="Compare OAuth & Permissions with manifest.yml."
         )
         return
     missing = [scope for scope in SCOPES if scope.name not in has and not scope.optional]
     if missing:
         yield failure(
-            SLACK,
             f"Scopes are missing. {missing_features(missing)}",
             fix="Add them under OAuth & Permissions, then reinstall the app.",
         )
@@ -224,18 +223,17 @@ def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]
         for setting, scopes in OF_SETTINGS.items():
             if of_setting := sorted(scopes & set(unused)):
                 fix += f" {setting}=true uses {' and '.join(of_setting)}."
-        yield warning(SLACK, text, fix=fix)
+        yield warning(text, fix=fix)
     absent = [scope for scope in features.scopes if scope.name not in has and scope not in missing]
     if wanted := [scope for scope in absent if not scope.optional]:
         yield warning(
-            SLACK,
             f"A setting needs more scopes. {missing_features(wanted)}",
             fix="Replace the app's manifest by what `python -m bot manifest` prints, then reinstall the app.",
         )
     if not (missing or wanted):
-        yield ok(SLACK, "The token has every scope that the app needs.")
+        yield ok("The token has every scope that the app needs.")
     if declined := [scope for scope in absent if scope.optional]:
-        yield ok(SLACK, f"Not granted, but optional: {missing_features(declined)}")
+        yield ok(f"Not granted, but optional: {missing_features(declined)}")
 
 
 def granted_scopes(headers: Mapping[str, str]) -> frozenset[str] | None:
@@ -253,7 +251,7 @@ def _signing_secret(secret: SecretStr | None) -> Iterator[Finding]:
     """Check the secret's form; only the first request shows whether it is the right one."""
     if secret is not None and not re.fullmatch(r"[0-9a-f]{32}", secret.get_secret_value()):
         text = "SLACK_SIGNING_SECRET has the wrong form: Slack's have 32 digits from 0-9 and a-f."
-        yield warning(SLACK, text, fix="Copy it again from Basic Information, App Credentials.")
+        yield warning(text, fix="Copy it again from Basic Information, App Credentials.")
 
 
 SOCKET_MODE = "Socket Mode"
@@ -272,8 +270,8 @@ async def check_socket_mode(context: Context) -> Sequence[Finding]:
     try:
         await client(context, token).apps_connections_open(app_token=token.get_secret_value())
     except SlackApiError as error:
-        return [failure(SOCKET_MODE, f"Slack refuses SLACK_APP_TOKEN ({api_error_name(error)}).", fix=FIX)]
+        return [failure(f"Slack refuses SLACK_APP_TOKEN ({api_error_name(error)}).", fix=FIX)]
     except CONNECTION_ERRORS as error:
-        return [no_answer(SOCKET_MODE, error)]
+        return [no_answer(error)]
     text = "Slack accepts SLACK_APP_TOKEN. Socket Mode is for development, not for production."
-    return [ok(SOCKET_MODE, text)]
+    return [ok(text)]

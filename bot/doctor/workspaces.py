@@ -48,7 +48,6 @@ _PROVIDER_KEYS = "SELECT id, provider, secret FROM provider_keys ORDER BY id, pr
 
 
 _LOCAL_ONLY = failure(
-    WORKSPACES,
     "PUBLIC_URL is not set: only a browser on this machine can install the app, and Slack takes only https addresses.",
     fix="Set PUBLIC_URL to the https address under which Slack reaches the app.",
 )
@@ -63,8 +62,7 @@ async def check_workspaces(context: Context) -> Sequence[Finding]:
     if not settings.oauth_configured:
         return []
     listed = ok(
-        WORKSPACES,
-        f"{len(settings.teams)} may install the app (ALLOWED_TEAMS) at {settings.public_address}/slack/install.",
+        f"{len(settings.teams)} may install the app (ALLOWED_TEAMS) at {settings.public_address}/slack/install."
     )
     known = [listed] if settings.public_url else [listed, _LOCAL_ONLY]
     return [*known, *(await _read_installations(context) if settings.key_bytes else [])]
@@ -84,7 +82,7 @@ async def _read_installations(context: Context, connection: AsyncConnection[Dict
 
 def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator[Finding]:
     """Return what is wrong with installations, by their rows."""
-    yield ok(WORKSPACES, f"{len(rows)} have installed the app.")
+    yield ok(f"{len(rows)} have installed the app.")
     foreign = [
         row["id"]
         for row in rows
@@ -92,20 +90,17 @@ def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator
     ]
     if foreign:
         yield warning(
-            WORKSPACES,
             f"Refused, because ALLOWED_TEAMS does not list them any more: {_names(foreign)}.",
             fix="Add their ids to ALLOWED_TEAMS, or have them uninstall the app.",
         )
     if expired := [row["id"] for row in rows if row["expired"]]:
         yield failure(
-            WORKSPACES,
             f"The tokens of these have expired and could not be refreshed: {_names(expired)}.",
             fix="Have them install the app again.",
         )
     for row in rows:
         if row["refresh_error"] is not None and not row["expired"]:
             yield warning(
-                WORKSPACES,
                 f"Slack did not refresh the token of {row['id']} ({row['refresh_error']}).",
                 fix="Check SLACK_OAUTH_CLIENT_SECRET. If it is right, have that workspace install the app again before "
                 "its token ends.",
@@ -117,11 +112,10 @@ def _organizations(rows: Sequence[DictRow], taken_off: Sequence[str]) -> Iterato
     if not any(row["is_enterprise_install"] for row in rows):
         return
     if taken_off:
-        yield ok(WORKSPACES, f"Refused, because their organization has taken them off the app: {_names(taken_off)}.")
+        yield ok(f"Refused, because their organization has taken them off the app: {_names(taken_off)}.")
     yield ok(
-        WORKSPACES,
         "Which workspaces of an organization have the app, Slack tells if the manifest subscribes to "
-        f"{' and '.join(ORGANIZATION_EVENTS)}, as that of `python -m bot manifest` does.",
+        f"{' and '.join(ORGANIZATION_EVENTS)}, as that of `python -m bot manifest` does."
     )
 
 
@@ -132,7 +126,6 @@ async def _secrets(connection: AsyncConnection[DictRow], keys: Sequence[bytes]) 
         owners = sorted({place.partition(":")[0] for place in lost})
         return [
             failure(
-                WORKSPACES,
                 f"The tokens of these cannot be decrypted: {_names(owners)}.",
                 fix="Add the key that they were encrypted with to ENCRYPTION_KEYS, or have them install the app again.",
             )
@@ -140,12 +133,11 @@ async def _secrets(connection: AsyncConnection[DictRow], keys: Sequence[bytes]) 
     if len(keys) > 1 and await unreadable(connection, KeyRing.of(keys[:1])):
         return [
             warning(
-                WORKSPACES,
                 "Some tokens are encrypted with a later key of ENCRYPTION_KEYS, not with the first.",
                 fix="Put the newest key first. Then run `python -m bot rotate-keys`, and remove the others.",
             )
         ]
-    return [ok(WORKSPACES, "Every token can be decrypted with the first key of ENCRYPTION_KEYS.")]
+    return [ok("Every token can be decrypted with the first key of ENCRYPTION_KEYS.")]
 
 
 async def _use(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
@@ -185,14 +177,11 @@ async def _try_tokens(context: Context, tokens: Mapping[str, str]) -> Sequence[F
     again = f"have them install the app again at {context.settings.public_address}/slack/install."
     return [
         *(
-            failure(
-                WORKSPACES, f"Slack refuses the tokens of these ({error}): {_names(teams)}.", fix=again.capitalize()
-            )
+            failure(f"Slack refuses the tokens of these ({error}): {_names(teams)}.", fix=again.capitalize())
             for error, teams in sorted(refused.items())
         ),
         *(
             warning(
-                WORKSPACES,
                 f"The tokens of these lack scopes: {_names(teams)}. {features}",
                 fix=f"Replace the app's manifest by what `python -m bot manifest` prints, then {again}",
             )
@@ -218,7 +207,6 @@ async def _try_keys(context: Context, keys: Sequence[tuple[DictRow, str]]) -> Se
     found = await asyncio.gather(*(_try_key(context, row["provider"], key) for row, key in keys))
     return [
         warning(
-            WORKSPACES,
             f"The key that {row['id']} brought for {row['provider']} cannot be used: {diagnosis.text}",
             fix=f"Set another with `python -m bot provider-key set {row['id']} {row['provider']}`, or use the app's: "
             f"`python -m bot provider-key delete {row['id']} {row['provider']}`.",

@@ -94,7 +94,7 @@ def admin_figures(texts: Sequence[str]) -> Harms:
 
 def printed_for_operators(texts: Sequence[str]) -> Harms:
     """The doctor's report and the lines of the audit log."""
-    findings = [make("Title", text, fix=text) for text in texts for make in (warning, failure)]
+    findings = [make(text, fix=text, title="Title") for text in texts for make in (warning, failure)]
     yield harms_of_plain_text(render(findings, symbols=True))
     for number, text in enumerate(texts):
         safe = text.encode("utf-8", "replace").decode().replace("\0", "")

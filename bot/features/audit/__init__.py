@@ -78,7 +78,7 @@ async def check_log(context: Context, connection: AsyncConnection[DictRow]) -> S
     """Return the problems of the audit log."""
     key = context.settings.audit_key
     problems = await log.inspect(connection, key=key.get_secret_value() if key is not None else None)
-    return [warning("Audit log", problem, fix=_FIX) for problem in problems]
+    return [warning(problem, fix=_FIX) for problem in problems]
 
 
 FEATURE = Feature(

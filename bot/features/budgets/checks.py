@@ -53,7 +53,7 @@ async def check_budgets(context: Context, connection: AsyncConnection[DictRow]) 
     slash = f"/{context.settings.command_prefix}{ROOT_COMMAND}"
     found = [*_nothing(budgets, zero, slash), *_pauses(pauses, slash), *_used_up(used_up, slash), *_late(late)]
     if (first := await first_budget_in_force(context.settings, connection)) is not None:
-        found.insert(0, ok(BUDGETS, first_budget_sentence(first, slash=slash)))
+        found.insert(0, ok(first_budget_sentence(first, slash=slash)))
     return found
 
 
@@ -62,11 +62,11 @@ def _nothing(budgets: Budgets, rows: Sequence[DictRow], slash: str) -> Iterator[
     for variable, scope in _VARIABLES.items():
         if getattr(budgets, scope) == 0:
             text = f"{variable} is 0: paid searches are refused, unless an admin has set another budget."
-            yield warning(BUDGETS, text, fix=f"Raise it, unset it, or set one with `{slash} budget {scope}`.")
+            yield warning(text, fix=f"Raise it, unset it, or set one with `{slash} budget {scope}`.")
     for row in rows:
         scope = _typed(row["scope"])
         text = f"In {row['team_id']}, the budget `{scope}` is $0.00: paid searches are refused."
-        yield warning(BUDGETS, text, fix=f"Raise it with `{slash} budget {scope}`, if that is a mistake.")
+        yield warning(text, fix=f"Raise it with `{slash} budget {scope}`, if that is a mistake.")
 
 
 def _typed(scope: str) -> str:
@@ -76,7 +76,7 @@ def _typed(scope: str) -> str:
 def _pauses(rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:
     for row in rows:
         text = f"{row['user_id']} has paused all paid searches in {row['team_id']}."
-        yield warning(BUDGETS, text, fix=f"An admin resumes them with `{slash} resume`.")
+        yield warning(text, fix=f"An admin resumes them with `{slash} resume`.")
 
 
 def _used_up(rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:
@@ -93,7 +93,7 @@ def _used_up(rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:
             text = f"In {row['team_id']}, {day}’s budget of {whose} is used up. Their paid searches are refused."
             when = "Monday" if weekly else "tomorrow"
         fix = f"Wait until {when} at 0:00 UTC, or raise the budget with `{slash} budget {_typed(row['scope'])}`."
-        yield warning(BUDGETS, text, fix=fix)
+        yield warning(text, fix=fix)
 
 
 def _late(rows: Sequence[DictRow]) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def _late(rows: Sequence[DictRow]) -> Iterator[Finding]:
             f"The ledger is behind: it still reserves {pluralize(len(rows), 'paid call')} of processes that have ended."
         )
         fix = "Start the app, which settles them within a minute. If it is running, look for `ledger` in its log."
-        yield warning(BUDGETS, text, fix=fix)
+        yield warning(text, fix=fix)
 
 
 CHECK = Check(

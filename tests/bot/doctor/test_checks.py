@@ -48,7 +48,7 @@ async def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
         raise ZeroDivisionError(CANARY)
 
     async def ends(case: Context) -> Sequence[Finding]:
-        return [ok("C", "Fine.")]
+        return [ok("Fine.", title="C")]
 
     found = await run_checks(case(), [check("A", hangs), check("B", breaks), check("C", ends)])
 
@@ -171,10 +171,10 @@ def test_what_the_database_says_is_explained_and_not_repeated(said: str, told: s
 
 def test_a_terminal_is_shown_signs_and_a_long_line_is_folded() -> None:
     findings = [
-        ok("A", "Fine."),
-        skipped("B", "Later."),
-        warning("C", "Hm.", fix="Do."),
-        failure("D", "No " * 40, fix="Do."),
+        ok("Fine.", title="A"),
+        skipped("Later.", title="B"),
+        warning("Hm.", fix="Do.", title="C"),
+        failure("No " * 40, fix="Do.", title="D"),
     ]
 
     lines = render(findings, symbols=True).splitlines()
@@ -187,10 +187,14 @@ def test_a_terminal_is_shown_signs_and_a_long_line_is_folded() -> None:
 @pytest.mark.parametrize(
     ("findings", "code", "summary"),
     [
-        ([ok("A", "a")], 0, "No problems found."),
-        ([warning("A", "a", fix="f")], 0, "No errors, 1 warning."),
-        ([failure("A", "a", fix="f")], 1, "1 error. Fix the items above"),
-        ([failure("A", "a", fix="f")] * 2 + [warning("A", "a", fix="f")] * 2, 1, "2 errors and 2 warnings."),
+        ([ok("a", title="A")], 0, "No problems found."),
+        ([warning("a", fix="f", title="A")], 0, "No errors, 1 warning."),
+        ([failure("a", fix="f", title="A")], 1, "1 error. Fix the items above"),
+        (
+            [failure("a", fix="f", title="A")] * 2 + [warning("a", fix="f", title="A")] * 2,
+            1,
+            "2 errors and 2 warnings.",
+        ),
     ],
 )
 def test_the_summary_counts_problems_and_sets_the_exit_code(
