@@ -16,7 +16,8 @@ export function createViews({ state, onSubmit }) {
   let top = null; // the view that is seen
   let depth = 0;
   const entered = new Map(); // view id -> what was entered, for the views below the top
-  const modal = createSurface(blocks, { state, name: "modal", onPress: (what) => press(top, modal, what) });
+  const modal = createSurface(blocks, { state, name: "modal", onPress: press });
+  const pressHome = (what) => tell("press", published, { ...what, values: tab.values() });
   const tab = createSurface(home.querySelector(".blocks"), { state, name: "home", onPress: pressHome });
   let published = null;
 
@@ -77,18 +78,13 @@ export function createViews({ state, onSubmit }) {
     focused.focus({ preventScroll: true });
   }
 
-  async function press(view, surface, what) {
-    if (!view) return;
-    const values = surface.values();
-    await busy(() => post("press", { channel: state.channel, view_id: view.id, ...what, values }));
+  function tell(what, view, body) {
+    return view && post(what, { channel: state.channel, view_id: view.id, ...body });
   }
 
-  function pressHome(what) {
-    return published && post("press", { channel: state.channel, view_id: published.id, ...what, values: tab.values() });
-  }
-
-  function close({ clear }) {
-    return top && post("close", { channel: state.channel, view_id: top.id, clear });
+  function press(what) {
+    const values = modal.values();
+    busy(() => tell("press", top, { ...what, values }));
   }
 
   async function busy(work, button) {
@@ -105,20 +101,20 @@ export function createViews({ state, onSubmit }) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (!top?.view.submit) return;
-    const body = { channel: state.channel, view_id: top.id, values: modal.values() };
+    const [view, values] = [top, modal.values()];
     onSubmit();
-    busy(() => post("submit", body), submit);
+    busy(() => tell("submit", view, { values }), submit);
   });
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(submit);
   });
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault(); // the server says when it is closed
-    close({ clear: true });
+    tell("close", top, { clear: true });
   });
-  dismiss.addEventListener("click", () => close({ clear: true }));
-  back.addEventListener("click", () => close({ clear: false }));
-  cancel.addEventListener("click", () => close({ clear: false }));
+  dismiss.addEventListener("click", () => tell("close", top, { clear: true }));
+  back.addEventListener("click", () => tell("close", top, { clear: false }));
+  cancel.addEventListener("click", () => tell("close", top, { clear: false }));
 
   return { change };
 }
