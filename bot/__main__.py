@@ -398,26 +398,22 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
 
 async def _workspace_in(conninfo: str) -> str | None:
     """Return the workspace that a database is used for, if it is not the playground's."""
-    from psycopg import AsyncConnection
-    from psycopg.rows import dict_row
-
     from bot.playground.slack.workspace import TEAM_ID
+    from bot.storage.database import connect
     from bot.storage.installation import other_installation
 
-    async with await AsyncConnection.connect(conninfo, row_factory=dict_row, prepare_threshold=None) as connection:
+    async with await connect(conninfo) as connection:
         return await other_installation(connection, TEAM_ID)
 
 
 async def _with_first_budget(settings: Settings, conninfo: str) -> tuple[Settings, str]:
     """Return the settings with the budget that the database began with, and a line that names it if it holds."""
-    from psycopg import AsyncConnection
-    from psycopg.rows import dict_row
-
     from bot.budgets.sentences import first_budget_sentence
     from bot.commands.base import ROOT_COMMAND
     from bot.storage.budgets import first_budget_in_force, with_first_budget
+    from bot.storage.database import connect
 
-    async with await AsyncConnection.connect(conninfo, row_factory=dict_row, prepare_threshold=None) as connection:
+    async with await connect(conninfo) as connection:
         begun = await with_first_budget(settings, connection)
         amount = await first_budget_in_force(settings, connection)
     if amount is None:

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 from psycopg import AsyncConnection, OperationalError
 from psycopg.errors import ReadOnlySqlTransaction, UndefinedColumn, UndefinedFunction, UndefinedTable
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow
 
 from bot.manifest import Offers
 from bot.settings import Settings
+from bot.storage.database import connect
 from perplexity.formatting import listed, pluralize
 from perplexity.terminal import printable_line
 from perplexity.threads import DaemonExecutor
@@ -188,9 +189,7 @@ def reading_database(
         if url is None or "database_url" in context.invalid:
             return []
         try:
-            async with await AsyncConnection.connect(
-                url.get_secret_value(), row_factory=dict_row, autocommit=True, prepare_threshold=None
-            ) as connection:
+            async with await connect(url.get_secret_value(), autocommit=True) as connection:
                 return await read(context, connection)
         except UNREADABLE:
             return []

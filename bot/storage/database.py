@@ -24,7 +24,7 @@ from psycopg.errors import (
     ReadOnlySqlTransaction,
     TransactionTimeout,
 )
-from psycopg.rows import tuple_row
+from psycopg.rows import DictRow, dict_row, tuple_row
 from psycopg.sql import SQL, Identifier, Literal
 
 if TYPE_CHECKING:
@@ -163,6 +163,11 @@ async def newer(connection: AsyncConnection, *, migrations: Sequence[Migration] 
     names = {migration.name for migration in (all_migrations() if migrations is None else migrations)}
     unknown = [adds for name, adds in (await _read_applied(connection)).items() if name not in names]
     return bool(unknown), all(unknown)
+
+
+async def connect(conninfo: str, *, autocommit: bool = False) -> AsyncConnection[DictRow]:
+    """Open a connection apart from the pools, for one command."""
+    return await AsyncConnection.connect(conninfo, row_factory=dict_row, autocommit=autocommit, prepare_threshold=None)
 
 
 async def database_is_newer(conninfo: str) -> bool:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, LiteralString
 
 from psycopg import AsyncConnection
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow
 
 from bot.errors import Undecryptable
 from bot.storage.audit import record_command
+from bot.storage.database import connect
 from bot.workspaces.encryption import KeyRing, place_of
 from bot.workspaces.installations import BOT_TOKEN, REFRESH_TOKEN
 
@@ -121,9 +122,7 @@ async def unreadable(connection: AsyncConnection[DictRow], keys: KeyRing) -> lis
 
 async def rotate_keys(conninfo: str, keys: KeyRing) -> Rotation:
     """Encrypt every secret in a database with the first key. Raises database errors."""
-    async with await AsyncConnection.connect(
-        conninfo, autocommit=True, row_factory=dict_row, prepare_threshold=None
-    ) as connection:
+    async with await connect(conninfo, autocommit=True) as connection:
         return await rotate(connection, keys)
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from psycopg import AsyncConnection, IsolationLevel
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow
 
 from bot.features.audit.chain import ChainCheck, Used
 from bot.model.audit import Entry, Head, SigningKey
 from bot.storage.audit import head_of, lock_writer, read_health, record_command, save_head, signing_key
+from bot.storage.database import connect
 from perplexity.terminal import printable_line
 
 _USED = """
@@ -81,8 +82,8 @@ async def verify(conninfo: str, *, key: str | None, known: Mapping[str, Mapping[
 
     `key` is the setting. `known` are hashes of entries by workspace and number, as noted earlier.
     """
-    async with await _connect(conninfo) as connection:
-        # All of it from one moment, although entries are added in the meantime.
+    async with await connect(conninfo, autocommit=True) as connection:
+        # All of it as it is at one moment, although entries are added meanwhile.
         await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
         async with connection.transaction(force_rollback=True):
             return await _verify(connection, key, known)
@@ -140,7 +141,7 @@ async def sign(conninfo: str, *, key: str | None) -> Verification:
 
     Return the problems other than signatures. Raises database errors.
     """
-    async with await _connect(conninfo) as connection, connection.transaction():
+    async with await connect(conninfo, autocommit=True) as connection, connection.transaction():
         await lock_writer(connection)
         found = await _verify(connection, key, {}, signatures=False)
         if found.ok:
@@ -153,15 +154,11 @@ async def sign(conninfo: str, *, key: str | None) -> Verification:
 async def export(conninfo: str, output: IO[str]) -> int:
     """Write all entries as lines of JSON and return their number. Raises database errors."""
     written = 0
-    async with await _connect(conninfo) as connection, connection.transaction(force_rollback=True):
+    async with await connect(conninfo, autocommit=True) as connection, connection.transaction(force_rollback=True):
         async for entry, digest in entries(connection):
             output.write(entry.as_json(digest) + "\n")
             written += 1
     return written
-
-
-async def _connect(conninfo: str) -> AsyncConnection[DictRow]:
-    return await AsyncConnection.connect(conninfo, row_factory=dict_row, prepare_threshold=None, autocommit=True)
 
 
 async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head, str]]:

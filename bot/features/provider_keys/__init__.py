@@ -9,13 +9,11 @@ from collections.abc import Coroutine
 from getpass import getpass
 from typing import Any
 
-from psycopg import AsyncConnection
-from psycopg.rows import DictRow, dict_row
-
 from bot.command_line import NO_OAUTH, Subcommand, fail, open_database, say
 from bot.feature import Core, Feature, Running
 from bot.settings import Settings, validate_secret
 from bot.storage.audit import record_command
+from bot.storage.database import connect
 from bot.workspaces.encryption import KeyRing, place_of
 from bot.workspaces.provider_keys import addresses
 
@@ -85,7 +83,7 @@ async def set_key(conninfo: str, owner: str, provider: str, key: str, *, keys: K
     if not key:
         raise NotKept("There is no key in the input.")
     secret = keys.encrypt(key, place=place_of(owner, provider))
-    async with await _connect(conninfo) as connection:
+    async with await connect(conninfo) as connection:
         values = {"id": owner, "provider": provider, "secret": secret}
         if await (await connection.execute(_SET, values)).fetchone() is None:
             raise NotKept(f"The app is not installed in {owner}.")
@@ -95,7 +93,7 @@ async def set_key(conninfo: str, owner: str, provider: str, key: str, *, keys: K
 
 async def delete_key(conninfo: str, owner: str, provider: str) -> str:
     """Delete a workspace's key; return what was done. Raises NotKept if there was none, and database errors."""
-    async with await _connect(conninfo) as connection:
+    async with await connect(conninfo) as connection:
         found = await connection.execute(_DELETE, {"id": owner, "provider": provider})
         if await found.fetchone() is None:
             raise NotKept(f"{owner} has no key of its own for {provider}.")
@@ -104,15 +102,11 @@ async def delete_key(conninfo: str, owner: str, provider: str) -> str:
 
 
 async def list_keys(conninfo: str) -> str:
-    """Return a line for each key: the workspace, the service, and the time since when. Raises database errors."""
-    async with await _connect(conninfo) as connection:
+    """Return a line for each key: the workspace, the service, and since when. Raises database errors."""
+    async with await connect(conninfo) as connection:
         rows = await (await connection.execute(_LIST)).fetchall()
     lines = [f"{row['id']}  {row['provider']}  since {row['day']}" for row in rows]
     return "\n".join(lines) or "No workspace has a key of its own."
-
-
-async def _connect(conninfo: str) -> AsyncConnection[DictRow]:
-    return await AsyncConnection.connect(conninfo, row_factory=dict_row, prepare_threshold=None)
 
 
 FEATURE = Feature(
