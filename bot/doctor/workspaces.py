@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from psycopg import AsyncConnection
@@ -41,10 +42,12 @@ _TAKEN_OFF = """
     WHERE o.revoked AND i.is_enterprise_install ORDER BY 1
 """
 _TOKENS = """
-    SELECT id, bot_token AS secret FROM installations
+    SELECT id, 'bot_token' AS place, bot_token AS secret FROM installations
     WHERE expires_at IS NULL OR expires_at > now() ORDER BY id LIMIT %(most)s
 """
-_PROVIDER_KEYS = "SELECT id, provider, secret FROM provider_keys ORDER BY id, provider LIMIT %(most)s"
+_PROVIDER_KEYS = (
+    "SELECT id, provider, provider AS place, secret FROM provider_keys ORDER BY id, provider LIMIT %(most)s"
+)
 
 
 _LOCAL_ONLY = failure(
@@ -146,21 +149,16 @@ async def _use(context: Context, connection: AsyncConnection[DictRow]) -> Sequen
     tokens = await (await connection.execute(_TOKENS, {"most": TRIED})).fetchall()
     keys = await (await connection.execute(_PROVIDER_KEYS, {"most": TRIED})).fetchall()
     return [
-        *await _try_tokens(context, _decrypted(ring, tokens, "bot_token")),
-        *await _try_keys(context, [(row, secret) for row in keys if (secret := _decrypt(ring, row, row["provider"]))]),
+        *await _try_tokens(context, {row["id"]: secret for row, secret in _decrypted(ring, tokens)}),
+        *await _try_keys(context, [*_decrypted(ring, keys)]),
     ]
 
 
-def _decrypted(ring: KeyRing, rows: Sequence[DictRow], place: str) -> Mapping[str, str]:
-    return {row["id"]: secret for row in rows if (secret := _decrypt(ring, row, place))}
-
-
-def _decrypt(ring: KeyRing, row: DictRow, place: str) -> str | None:
-    """Return a secret, None if it cannot be decrypted, which is reported already."""
-    try:
-        return ring.decrypt(row["secret"], place=place_of(row["id"], place))
-    except Undecryptable:
-        return None
+def _decrypted(ring: KeyRing, rows: Sequence[DictRow]) -> Iterator[tuple[DictRow, str]]:
+    """Yield the rows with their secrets, without those that cannot be decrypted, which are reported already."""
+    for row in rows:
+        with suppress(Undecryptable):
+            yield row, ring.decrypt(row["secret"], place=place_of(row["id"], row["place"]))
 
 
 async def _try_tokens(context: Context, tokens: Mapping[str, str]) -> Sequence[Finding]:
