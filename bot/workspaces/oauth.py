@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -57,21 +58,19 @@ HEADERS = {
 NOT_INSTALLED = "Not installed"
 AGAIN = f"Open {INSTALL_PATH} again to install the app."
 
+_AGAIN: Mapping[str, tuple[int, str]] = {
+    "access_denied": (200, "You cancelled the installation."),
+    "invalid_browser": (400, "This installation was started in another browser, or too long ago."),
+    "invalid_state": (400, "This installation was already completed, or was started too long ago."),
+    "missing_code": (400, "Slack sent no code."),
+    "invalid_code": (400, "Slack did not accept the installation."),
+    "unreachable": (502, "Slack cannot be reached at the moment."),
+    "storage_error": (503, "The database cannot be reached at the moment."),
+}
+"""Why someone has to begin again: the status of a page, and its first sentence."""
+
 PAGES: Mapping[str, tuple[int, str, str]] = {
-    "access_denied": (200, NOT_INSTALLED, f"You cancelled the installation. {AGAIN}"),
-    "invalid_browser": (
-        400,
-        NOT_INSTALLED,
-        f"This installation was started in another browser, or too long ago. {AGAIN}",
-    ),
-    "invalid_state": (
-        400,
-        NOT_INSTALLED,
-        f"This installation was already completed, or was started too long ago. {AGAIN}",
-    ),
-    "missing_code": (400, NOT_INSTALLED, f"Slack sent no code. {AGAIN}"),
-    "invalid_code": (400, NOT_INSTALLED, f"Slack did not accept the installation. {AGAIN}"),
-    "unreachable": (502, NOT_INSTALLED, f"Slack cannot be reached at the moment. {AGAIN}"),
+    **{reason: (status, NOT_INSTALLED, f"{why} {AGAIN}") for reason, (status, why) in _AGAIN.items()},
     "not_allowed": (
         403,
         "Not allowed here",
@@ -80,7 +79,6 @@ PAGES: Mapping[str, tuple[int, str, str]] = {
             "Ask the operator to add your workspace’s id to ALLOWED_TEAMS, then install it again."
         ),
     ),
-    "storage_error": (503, NOT_INSTALLED, f"The database cannot be reached at the moment. {AGAIN}"),
 }
 """What a page says for a reason: its status, title and sentences."""
 
@@ -306,15 +304,9 @@ def routes(flow: InstallationFlow) -> list[web.RouteDef]:
         headers = [(name, value) for name, values in response.headers.items() for value in values]
         return web.Response(status=response.status, body=response.body.encode(), headers=[*headers, *HEADERS.items()])
 
-    async def install(request: web.Request) -> web.StreamResponse:
-        return await handle(request, flow.handle_installation)
-
-    async def redirect(request: web.Request) -> web.StreamResponse:
-        return await handle(request, flow.handle_callback)
-
     return [
-        web.get(INSTALL_PATH, install, allow_head=False),
-        web.get(REDIRECT_PATH, redirect, allow_head=False),
+        web.get(INSTALL_PATH, partial(handle, step=flow.handle_installation), allow_head=False),
+        web.get(REDIRECT_PATH, partial(handle, step=flow.handle_callback), allow_head=False),
     ]
 
 
