@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -273,21 +274,11 @@ class Chat:
         Raises one of `FAILURES`.
         """
         oldest = f"{since.timestamp() - CLOCKS_DIFFER_SECONDS:.6f}"
+        replies = partial(self._client.conversations_replies, ts=thread_ts or "")
+        read = self._client.conversations_history if thread_ts is None else replies
         cursor: str | None = None
         for _ in range(MAX_PAGES):
-            if thread_ts is None:
-                page = await self._client.conversations_history(
-                    channel=channel, oldest=oldest, limit=PAGE_SIZE, cursor=cursor, include_all_metadata=True
-                )
-            else:
-                page = await self._client.conversations_replies(
-                    channel=channel,
-                    ts=thread_ts,
-                    oldest=oldest,
-                    limit=PAGE_SIZE,
-                    cursor=cursor,
-                    include_all_metadata=True,
-                )
+            page = await read(channel=channel, oldest=oldest, limit=PAGE_SIZE, cursor=cursor, include_all_metadata=True)
             for message in page.get("messages") or []:
                 yield message
             cursor = (page.get("response_metadata") or {}).get("next_cursor")
