@@ -308,15 +308,15 @@ RULES = (
     _rule(
         "posted messages unfold no link",
         SLACK,
-        "                unfurl_links=False,\n                unfurl_media=False,\n                metadata=",
-        "                metadata=",
+        "metadata=metadata_of(question, part), **_content(message)",
+        "metadata=metadata_of(question, part), text=message.text, blocks=list(message.blocks) or None",
         PREVIEWS,
     ),
     _rule(
         "private messages unfold no link",
         SLACK,
-        "                blocks=list(message.blocks) or None,\n                unfurl_links=False,\n                unfurl_media=False,\n            )\n        except FAILURES as error:\n            return classify_error(error)\n        return Sent()",
-        "                blocks=list(message.blocks) or None,\n            )\n        except FAILURES as error:\n            return classify_error(error)\n        return Sent()",
+        "thread_ts=thread_ts, **_content(message))",
+        "thread_ts=thread_ts, text=message.text, blocks=list(message.blocks) or None)",
         PREVIEWS,
     ),
     _rule(
@@ -385,8 +385,8 @@ RULES = (
     _rule(
         "nothing is parsed before the signature",
         VERIFY,
-        "            verify(timestamps, signatures, body, secret=self._secret, now=self._now())\n            parsed = parse(body, content_type=request.content_type)\n",
-        "            parsed = parse(body, content_type=request.content_type)\n            verify(timestamps, signatures, body, secret=self._secret, now=self._now())\n",
+        "            verify(timestamps, signatures, body, secret=self.signing_secret.encode(), now=self.now())\n            parsed = parse(body, content_type=request.content_type)\n",
+        "            parsed = parse(body, content_type=request.content_type)\n            verify(timestamps, signatures, body, secret=self.signing_secret.encode(), now=self.now())\n",
         SIGNATURE,
     ),
     _rule(

@@ -83,7 +83,7 @@ async def verify(conninfo: str, *, key: str | None, known: Mapping[str, Mapping[
     `key` is the setting. `known` are hashes of entries by workspace and number, as noted earlier.
     """
     async with await connect(conninfo, autocommit=True) as connection:
-        # All of it as it is at one moment, although entries are added meanwhile.
+        # All of it from one moment, although entries are added in the meantime.
         await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
         async with connection.transaction(force_rollback=True):
             return await _verify(connection, key, known)

@@ -102,7 +102,7 @@ async def delete_key(conninfo: str, owner: str, provider: str) -> str:
 
 
 async def list_keys(conninfo: str) -> str:
-    """Return a line for each key: the workspace, the service, and since when. Raises database errors."""
+    """Return a line for each key: the workspace, the service, and the time since when. Raises database errors."""
     async with await connect(conninfo) as connection:
         rows = await (await connection.execute(_LIST)).fetchall()
     lines = [f"{row['id']}  {row['provider']}  since {row['day']}" for row in rows]
