@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from perplexity.errors import APIError, MalformedResponse, PerplexityError, RunFailed, StreamTruncated, TimedOut
 from perplexity.limiter import CallKind
-from perplexity.retry import Deadline, Retrier, Retries, is_retryable, is_safe_to_repeat
+from perplexity.retry import Deadline, Retrier, is_retryable, is_safe_to_repeat
 from perplexity.scope import BeforeSending
 from perplexity.transport import Method, Response, StreamingResponse, Transport
-from perplexity.types import JSON, BeforeRetry
+from perplexity.types import JSON, Query, Question
 from perplexity.wire.errors import PERPLEXITY_ERRORS, ErrorMap, error_from_status
 from perplexity.wire.json import as_text, decode
 from perplexity.wire.sse import Decoder, ServerSentEvent
@@ -50,22 +50,27 @@ class ApiClient:
         *,
         deadline: Deadline,
         retryable: Callable[[PerplexityError], bool] | None = None,
-        retries: Retries | None = None,
-        before_retry: BeforeRetry | None = None,
-        before_sending: BeforeSending | None = None,
+        asked: Query | Question | None = None,
     ) -> dict[str, JSON]:
         """Return the decoded object. Raises any PerplexityError.
 
-        `retryable`, `retries` and `before_retry` are as for `Retrier.run`, `before_sending` is as in a `Query`.
+        `retryable` is as for `Retrier.run`. `asked` is what the request is for: its retries are counted, and what it
+        awaits before a retry and before sending is awaited.
         """
 
         async def attempt() -> dict[str, JSON]:
-            response = await self.transport.request(method, path, body, before_sending=before_sending)
+            response = await self.transport.request(
+                method, path, body, before_sending=asked.before_sending if asked else None
+            )
             await self._note_limit(body, response.headers)
             return decode(self._raise_for_status(response).body)
 
         return await self.retries.run(
-            attempt, deadline=deadline, retryable=retryable, retries=retries, before_retry=before_retry
+            attempt,
+            deadline=deadline,
+            retryable=retryable,
+            retries=asked.retries if asked else None,
+            before_retry=asked.before_retry if asked else None,
         )
 
     async def stream(
@@ -168,29 +173,14 @@ class Runs:
     sleep: Callable[[float], Awaitable[None]]
     poll_seconds: float = 15.0
 
-    async def create(
-        self,
-        body: JSON,
-        *,
-        deadline: Deadline,
-        retries: Retries | None = None,
-        before_retry: BeforeRetry | None = None,
-        before_sending: BeforeSending | None = None,
-    ) -> dict[str, JSON]:
+    async def create(self, body: JSON, *, deadline: Deadline, asked: Question | None = None) -> dict[str, JSON]:
         """Start a run and return its state, with its `id`.
 
         A run is paid for, so the request is repeated only if the first one surely had no effect. Raises any
         PerplexityError.
         """
         state = await self.api.request(
-            "POST",
-            self.path,
-            body,
-            deadline=deadline,
-            retryable=is_safe_to_repeat,
-            retries=retries,
-            before_retry=before_retry,
-            before_sending=before_sending,
+            "POST", self.path, body, deadline=deadline, retryable=is_safe_to_repeat, asked=asked
         )
         if not isinstance(state.get("id"), str) or not state["id"]:
             raise MalformedResponse("the run has no id")

@@ -259,9 +259,7 @@ class PerplexityClient(Closing):
                 search.build(wanted),
                 deadline=deadline,
                 retryable=is_retryable_unpaid,
-                retries=wanted.retries,
-                before_retry=wanted.before_retry,
-                before_sending=wanted.before_sending,
+                asked=wanted,
             )
             found = search.parse_results(body, fast=wanted.fast, seconds=self._clock() - started)
             found = filter_results(found, wanted.filters.enforced)

@@ -169,9 +169,7 @@ class Completions:
                 body,
                 deadline=deadline,
                 retryable=_retry_rule(target),
-                retries=question.retries,
-                before_retry=question.before_retry,
-                before_sending=question.before_sending,
+                asked=question,
             )
             return self.wire.read(state)
         async with aclosing(self._all_events(question, target, deadline=deadline, repeat=True)) as batches:
@@ -291,13 +289,7 @@ class Completions:
         A run that is no longer wanted is cancelled.
         """
         body = self.wire.build(question, target, stream=False)
-        state = await self.runs.create(
-            body,
-            deadline=deadline,
-            retries=question.retries,
-            before_retry=question.before_retry,
-            before_sending=question.before_sending,
-        )
+        state = await self.runs.create(body, deadline=deadline, asked=question)
         run_id = str(state["id"])
         if question.on_run is not None:
             try:

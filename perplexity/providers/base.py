@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
@@ -12,9 +13,12 @@ from perplexity.attempts import Attempt, RequestKind
 from perplexity.errors import AllProvidersFailed, PerplexityError
 from perplexity.limiter import Limiter
 from perplexity.models import Effort, Timeouts
+from perplexity.passages import as_events, passages_answer
 from perplexity.retry import RetryPolicy
+from perplexity.threads import run_in_thread
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, proxy_for
 from perplexity.types import API, Answer, Event, Query, Question, SearchResults
+from perplexity.validation import MAX_QUERY_LENGTH
 
 log = logging.getLogger(__name__)
 
@@ -134,6 +138,40 @@ class Provider(Protocol):
     def stream(self, question: Question) -> AsyncIterator[Event]:
         """Yield events while the answer is made; the last one is `Done`."""
         ...
+
+
+_PASSAGE_PAGES, _NEWS_PAGES = 10, 20
+
+
+class PassageProvider(Provider):
+    """A provider that can only search: it answers with the passages of pages that `find` returns."""
+
+    capabilities = SEARCH_AND_ANSWER
+    search_only = True
+
+    @abstractmethod
+    async def find(self, query: Query) -> SearchResults:
+        """Return the pages whose passages answer a question. Raises any PerplexityError."""
+
+    async def answer(self, question: Question) -> Answer:
+        """Return the passages that fit the question best, word for word. Raises as `find` does."""
+        query = Query(
+            text=question.search_text[:MAX_QUERY_LENGTH],
+            filters=question.filters,
+            max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
+            news=question.news,
+            seconds=question.seconds,
+            retries=question.retries,
+            before_retry=question.before_retry,
+            before_sending=question.before_sending,
+        )
+        found = await self.find(query)
+        return await run_in_thread(passages_answer, found, question.search_text, joined=bool(question.standalone))
+
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
+        """Yield the passages once they are all there. Raises as `find` does."""
+        for event in as_events(await self.answer(question)):
+            yield event
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import urlencode
@@ -14,13 +14,11 @@ from perplexity.api import ApiClient
 from perplexity.domains import filter_results
 from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
 from perplexity.models import Timeouts
-from perplexity.passages import as_events, passages_answer
-from perplexity.providers.base import SEARCH_AND_ANSWER, Provider, ProviderConfig, ProviderSpec
+from perplexity.providers.base import PassageProvider, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
-from perplexity.threads import run_in_thread
 from perplexity.transport import OPEN_SECONDS, Closing, ProxyFor, Session, Transport, proxy_for
-from perplexity.types import Answer, Event, Query, Question, SearchResults
-from perplexity.validation import MAX_QUERY_LENGTH, validate_query
+from perplexity.types import Query, SearchResults
+from perplexity.validation import validate_query
 from perplexity.wire import brave
 from perplexity.wire.errors import ErrorMap
 
@@ -41,18 +39,14 @@ https://api-dashboard.search.brave.com/app/documentation
 
 BASE_URL = "https://api.search.brave.com/res/v1"
 
-_PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 
-
-class Brave(Closing, Provider):
+class Brave(Closing, PassageProvider):
     """Brave Search as a provider; it answers with passages.
 
     `session`, `open_timeout`, `retry`, `timeouts`, `proxy` and the clocks are as for `PerplexityClient`.
     """
 
     name = brave.PROVIDER
-    capabilities = SEARCH_AND_ANSWER
-    search_only = True
     announces_requests = True
 
     def __init__(
@@ -91,25 +85,9 @@ class Brave(Closing, Provider):
         """Return ranked pages, or news, for half a cent. Raises any PerplexityError."""
         return await self._search(query, brave.NEWS if query.news else brave.WEB)
 
-    async def answer(self, question: Question) -> Answer:
-        """Return the passages that fit the question best, word for word. Raises any PerplexityError."""
-        query = Query(
-            text=question.search_text[:MAX_QUERY_LENGTH],
-            filters=question.filters,
-            max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
-            news=question.news,
-            seconds=question.seconds,
-            retries=question.retries,
-            before_retry=question.before_retry,
-            before_sending=question.before_sending,
-        )
-        found = await self._search(query, brave.NEWS if question.news else brave.CONTEXT)
-        return await run_in_thread(passages_answer, found, question.search_text, joined=bool(question.standalone))
-
-    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the passages once all are there. Raises any PerplexityError."""
-        for event in as_events(await self.answer(question)):
-            yield event
+    async def find(self, query: Query) -> SearchResults:
+        """Return news, or pages with passages for a model to read. Raises any PerplexityError."""
+        return await self._search(query, brave.NEWS if query.news else brave.CONTEXT)
 
     async def _search(self, query: Query, path: str) -> SearchResults:
         started = self._clock()
@@ -125,9 +103,7 @@ class Brave(Closing, Provider):
                 f"{path}?{parameters}",
                 deadline=deadline,
                 retryable=is_retryable_unpaid,
-                retries=query.retries,
-                before_retry=query.before_retry,
-                before_sending=query.before_sending,
+                asked=query,
             )
             found = brave.parse_results(body, path=path, most=query.max_results)
         except PerplexityError as error:

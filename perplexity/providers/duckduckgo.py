@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from math import ceil
@@ -30,12 +30,11 @@ from perplexity.errors import (
 )
 from perplexity.extras import require
 from perplexity.filters import Filters, Recency
-from perplexity.passages import as_events, passages_answer
-from perplexity.providers.base import SEARCH_AND_ANSWER, Provider, ProviderConfig, ProviderSpec
-from perplexity.threads import DaemonThreads, run_in_thread
-from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
+from perplexity.providers.base import PassageProvider, ProviderConfig, ProviderSpec
+from perplexity.threads import DaemonThreads
+from perplexity.types import Query, SearchResults, Source
 from perplexity.urls import add_site_operators
-from perplexity.validation import MAX_QUERY_LENGTH, validate_query
+from perplexity.validation import validate_query
 from perplexity.wire.json import as_text, encodable_text
 
 TIMELIMIT: Mapping[Recency | None, str | None] = {
@@ -170,7 +169,6 @@ def _region_name(code: str) -> str:
 TIMEOUT_SECONDS = 10.0
 """The default time limit of one search."""
 _PER_PAGE = 10
-_PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 
 
 class SearchOnePage(Protocol):
@@ -181,15 +179,13 @@ class SearchOnePage(Protocol):
         ...
 
 
-class DuckDuckGo(Provider):
+class DuckDuckGo(PassageProvider):
     """DuckDuckGo as a provider; it answers with passages.
 
     `search_page` is the blocking search, `threads` runs it, and `seconds` is the time limit of one request.
     """
 
     name = "DuckDuckGo"
-    capabilities = SEARCH_AND_ANSWER
-    search_only = True
 
     def __init__(
         self,
@@ -227,21 +223,9 @@ class DuckDuckGo(Provider):
         kept = filter_results(found, query.filters.enforced)
         return replace(kept, results=kept.results[: query.max_results])
 
-    async def answer(self, question: Question) -> Answer:
-        """Return the passages that fit the question best, word for word. Raises as `search` does."""
-        query = Query(
-            text=question.search_text[:MAX_QUERY_LENGTH],
-            filters=question.filters,
-            max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
-            seconds=question.seconds,
-        )
-        found = await self.search(query)
-        return await run_in_thread(passages_answer, found, question.search_text, joined=bool(question.standalone))
-
-    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the passages once all are there. Raises as `search` does."""
-        for event in as_events(await self.answer(question)):
-            yield event
+    async def find(self, query: Query) -> SearchResults:
+        """Return the same pages as `search`."""
+        return await self.search(query)
 
     async def _sources(self, query: Query, code: str) -> tuple[Source, ...]:
         """Return the pages, read until there are enough results; if a later page fails, the earlier ones are kept."""
