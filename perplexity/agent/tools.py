@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 
 from perplexity.agent.agent import ToolFactory
 from perplexity.attempts import cost_with_failures
@@ -12,6 +12,7 @@ from perplexity.notes import agent_fallback_notice, is_empty_result, no_results_
 from perplexity.providers.base import Provider
 from perplexity.sanitize import answer_text
 from perplexity.tools.base import Failure, Tool
+from perplexity.tools.schemas import object_schema
 from perplexity.types import JSON, Message, Query, Question, Source
 from perplexity.wire.json import encode
 
@@ -23,23 +24,19 @@ intelligence medical diagnosis accuracy" is much better than "AI medical"."""
 _ASK_DESCRIPTION = """\
 Has a search service read the web and write an answer, with the pages that it rests on. Takes several seconds, with \
 `reasoning` a minute. Use it if several pages must be compared or explained, not for a single fact."""
-_SEARCH_PARAMETERS: Mapping[str, JSON] = {
-    "type": "object",
-    "properties": {
+_SEARCH_PARAMETERS = object_schema(
+    {
         "query": {"type": "string", "description": "The search query, in the words that the pages would use"},
     },
-    "required": ["query"],
-    "additionalProperties": False,
-}
-_ASK_PARAMETERS: Mapping[str, JSON] = {
-    "type": "object",
-    "properties": {
+    required=["query"],
+)
+_ASK_PARAMETERS = object_schema(
+    {
         "prompt": {"type": "string", "description": "The question, complete in itself"},
         "reasoning": {"type": "boolean", "description": "Whether to think longer, for inference and speculation"},
     },
-    "required": ["prompt", "reasoning"],
-    "additionalProperties": False,
-}
+    required=["prompt", "reasoning"],
+)
 
 
 def provider_tools(provider: Provider) -> ToolFactory:

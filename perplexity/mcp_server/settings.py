@@ -66,7 +66,9 @@ def settings_from_env(environ: Mapping[str, str], *, at_once: str | None = None)
     return ServerSettings(
         seconds=_seconds(_value(environ, TIMEOUT)),
         log_level=_log_level(_value(environ, _LEVEL)),
-        at_once=ServerSettings.at_once if at_once is None else _at_once(at_once),
+        at_once=ServerSettings.at_once
+        if at_once is None
+        else _checked_number("--at-once", at_once, _MOST_AT_ONCE, "a whole number"),
     )
 
 
@@ -109,19 +111,15 @@ def _value(environ: Mapping[str, str], name: str) -> str:
 
 
 def _seconds(text: str) -> float | None:
-    if not text:
-        return None
-    milliseconds = _number(text, _DAY_MS)
-    if milliseconds is None:
-        raise InvalidRequest.for_field(TIMEOUT, text, f"it takes a whole number of milliseconds from 1 to {_DAY_MS}")
-    return milliseconds / 1000
+    return _checked_number(TIMEOUT, text, _DAY_MS, "a whole number of milliseconds") / 1000 if text else None
 
 
-def _at_once(text: str) -> int:
-    runs = _number(text, _MOST_AT_ONCE)
-    if runs is None:
-        raise InvalidRequest.for_field("--at-once", text, f"it takes a whole number from 1 to {_MOST_AT_ONCE}")
-    return runs
+def _checked_number(name: str, text: str, most: int, what: str) -> int:
+    """Return the positive integer in a text. Raises InvalidRequest, which says `what` the setting takes."""
+    number = _number(text, most)
+    if number is None:
+        raise InvalidRequest.for_field(name, text, f"it takes {what} from 1 to {most}")
+    return number
 
 
 def _number(text: str, most: int) -> int | None:
@@ -145,10 +143,7 @@ def _host(name: str, text: str) -> str:
 
 
 def _port(name: str, text: str) -> int:
-    port = _number(text, LAST_PORT)
-    if port is None:
-        raise InvalidRequest.for_field(name, text, f"it takes a port from 1 to {LAST_PORT}")
-    return port
+    return _checked_number(name, text, LAST_PORT, "a port")
 
 
 def _hosts(text: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from perplexity.models import Effort
 from perplexity.notes import fallback_notice, no_results_text
 from perplexity.sanitize import answer_text, encode_url, one_line, strip_controls
 from perplexity.threads import run_in_thread
+from perplexity.tools.schemas import object_schema
 from perplexity.types import (
     JSON,
     Answer,
@@ -192,15 +193,13 @@ _MESSAGES: Mapping[str, JSON] = {
     "type": "array",
     "description": "The conversation so far; its last message is usually the user's",
     "minItems": 1,
-    "items": {
-        "type": "object",
-        "properties": {
+    "items": object_schema(
+        {
             "role": {"type": "string", "enum": ["system", "user", "assistant"], "description": "Who said it"},
             "content": {"type": "string", "description": "What was said"},
         },
-        "required": ["role", "content"],
-        "additionalProperties": False,
-    },
+        required=["role", "content"],
+    ),
 }
 _FILTERS: Mapping[str, JSON] = {
     "search_recency_filter": {
@@ -265,7 +264,7 @@ class McpTool:
     @property
     def input_schema(self) -> dict[str, JSON]:
         """The JSON Schema of the arguments."""
-        return _object(self.properties, required=self.required)
+        return object_schema(self.properties, required=[self.required])
 
     def drop_unknown(self, arguments: Mapping[str, JSON]) -> dict[str, JSON]:
         """Return the arguments without unknown ones, also in messages."""
@@ -278,21 +277,27 @@ class McpTool:
     @property
     def output_schema(self) -> dict[str, JSON]:
         """The JSON Schema of the structured result."""
-        return _object({self.field: {"type": "string", "description": self.returns}}, required=self.field)
-
-
-def _object(properties: Mapping[str, JSON], *, required: str) -> dict[str, JSON]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": [required],
-        "additionalProperties": False,
-    }
+        return object_schema({self.field: {"type": "string", "description": self.returns}}, required=[self.field])
 
 
 def _drop_unknown_fields(message: JSON) -> JSON:
     known = _MESSAGES["items"]["properties"]
     return {name: message[name] for name in message if name in known} if isinstance(message, dict) else message
+
+
+def _answering(effort: Effort, *, name: str, title: str, description: str) -> McpTool:
+    deep = effort == "high"
+    return McpTool(
+        name=name,
+        title=title,
+        description=description,
+        properties={"messages": _MESSAGES} if deep else {"messages": _MESSAGES, **_FILTERS, **_CONTEXT},
+        required="messages",
+        field="response",
+        returns=_RESPONSE,
+        handler=answer_with(effort),
+        deep=deep,
+    )
 
 
 MCP_TOOLS: tuple[McpTool, ...] = (
@@ -309,44 +314,31 @@ MCP_TOOLS: tuple[McpTool, ...] = (
         returns=_RESULTS,
         handler=search,
     ),
-    McpTool(
+    _answering(
+        "fast",
         name="perplexity_ask",
         title="Ask Perplexity",
         description=(
             "Answers a question from the web, with numbered citations; the quickest and cheapest answer. "
             "perplexity_reason thinks longer, perplexity_research looks much further."
         ),
-        properties={"messages": _MESSAGES, **_FILTERS, **_CONTEXT},
-        required="messages",
-        field="response",
-        returns=_RESPONSE,
-        handler=answer_with("fast"),
     ),
-    McpTool(
+    _answering(
+        "medium",
         name="perplexity_reason",
         title="Advanced Reasoning",
         description=(
             "Thinks a question through step by step, with what the web says about it and numbered citations. For "
             "comparisons, mathematics, logic and arguments; perplexity_ask is quicker."
         ),
-        properties={"messages": _MESSAGES, **_FILTERS, **_CONTEXT},
-        required="messages",
-        field="response",
-        returns=_RESPONSE,
-        handler=answer_with("medium"),
     ),
-    McpTool(
+    _answering(
+        "high",
         name="perplexity_research",
         title="Deep Research",
         description=(
             "Researches a topic in depth over many sources and reports with numbered citations. It takes minutes; "
             "perplexity_ask takes seconds."
         ),
-        properties={"messages": _MESSAGES},
-        required="messages",
-        field="response",
-        returns=_RESPONSE,
-        handler=answer_with("high"),
-        deep=True,
     ),
 )

@@ -16,8 +16,9 @@ from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
 from perplexity.tools.base import Tool, failure_text
 from perplexity.tools.environment import lazy_tool
+from perplexity.tools.schemas import object_schema
 from perplexity.transport import Session
-from perplexity.types import API, JSON
+from perplexity.types import API
 
 NAME = "AgenticWebSearch"
 DESCRIPTION = """\
@@ -35,18 +36,16 @@ _REASONING = (
     "Whether to enable a more capable reasoning agent that can search through more sources and provide more built-in "
     "inference on top of the search results"
 )
-PARAMETERS: Mapping[str, JSON] = {
-    "type": "object",
-    "properties": {
+PARAMETERS = object_schema(
+    {
         "prompt": {
             "type": "string",
             "description": "The prompt for the agent to use to search the web and provide a useful answer to you",
         },
         "reasoning": {"type": "boolean", "description": _REASONING},
     },
-    "required": ["prompt", "reasoning"],
-    "additionalProperties": False,
-}
+    required=["prompt", "reasoning"],
+)
 PROVIDER = PerplexityProvider.name
 LIMITS = Timeouts(answer=30.0, reasoning=60.0)
 

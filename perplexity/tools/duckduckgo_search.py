@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 from perplexity.errors import NothingFound, PerplexityError
 from perplexity.providers.base import OnAttempt, Provider
@@ -11,19 +10,15 @@ from perplexity.providers.duckduckgo import DuckDuckGo
 from perplexity.sanitize import encode_url, one_line
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.environment import with_reporting
-from perplexity.types import JSON, Query, SearchResults
+from perplexity.tools.schemas import object_schema
+from perplexity.types import Query, SearchResults
 from perplexity.validation import parse_max_results
 
 log: logging.Logger = logging.getLogger(__name__)
 
 NAME = "web_search"
 DESCRIPTION = "Searches the web for information using a query string"
-PARAMETERS: Mapping[str, JSON] = {
-    "type": "object",
-    "properties": {"query": {"type": "string", "description": "The search query string"}},
-    "required": ["query"],
-    "additionalProperties": False,
-}
+PARAMETERS = object_schema({"query": {"type": "string", "description": "The search query string"}}, required=["query"])
 SYSTEM_PROMPT_LINE = (
     "- web_search(query): Searches the web using DuckDuckGo to find "
     "up-to-date information or external documentation. Use when local files or commands don't provide the answer."

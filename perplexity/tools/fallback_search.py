@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from perplexity.citations import format_result
 from perplexity.errors import PerplexityError
@@ -17,19 +17,17 @@ from perplexity.providers.base import OnAttempt, Provider
 from perplexity.threads import run_in_thread
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
 from perplexity.tools.environment import usable_config, with_reporting
-from perplexity.types import JSON, Answer, AnswerKind, Message, Question
+from perplexity.tools.schemas import object_schema
+from perplexity.types import Answer, AnswerKind, Message, Question
 from perplexity.validation import parse_query
 
 NAME = "websearch"
 DESCRIPTION = """\
 Searches the web and answers a question from what it finds, with numbered references.
 It asks Perplexity, and other search services if Perplexity cannot answer, and says which one served."""
-PARAMETERS: Mapping[str, JSON] = {
-    "type": "object",
-    "properties": {"query": {"type": "string", "description": "The question to answer, or what to search for"}},
-    "required": ["query"],
-    "additionalProperties": False,
-}
+PARAMETERS = object_schema(
+    {"query": {"type": "string", "description": "The question to answer, or what to search for"}}, required=["query"]
+)
 SECONDS = 60.0
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
 
 from perplexity.errors import MalformedResponse
 from perplexity.tools.base import Failure, Tool
+from perplexity.tools.schemas import reject_constant, short
 from perplexity.types import JSON
 from perplexity.wire.json import as_object, decode
 
@@ -89,9 +89,6 @@ def _strict(schema: Mapping[str, JSON], required: bool) -> dict[str, JSON] | Non
     return {**nullable, "enum": [*strict["enum"], None]} if "enum" in strict else nullable
 
 
-_MAX_QUOTED = 80
-
-
 async def reply_openai_chat(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
     """Return the message for one of a completion's `tool_calls`."""
     function = as_object(call.get("function"))
@@ -131,10 +128,10 @@ async def _run(name: JSON, arguments: JSON, tools: Sequence[Tool]) -> str:
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         known = ", ".join(tool.name for tool in tools)
-        return Failure(f"[there is no tool {_short(str(name))!r}; the tools are {known}]")
+        return Failure(f"[there is no tool {short(str(name))!r}; the tools are {known}]")
     parsed = _parse_arguments(arguments)
     if not isinstance(parsed, Mapping):
-        return tool.argument_error(f"the arguments must be a JSON object, not {_short(str(arguments))}", {})
+        return tool.argument_error(f"the arguments must be a JSON object, not {short(str(arguments))}", {})
     return await tool.run(parsed)
 
 
@@ -143,14 +140,6 @@ def _parse_arguments(arguments: JSON) -> JSON:
     if not isinstance(arguments, str):
         return arguments
     try:
-        return json.loads(arguments, parse_constant=_reject_constant) if arguments.strip() else {}
+        return json.loads(arguments, parse_constant=reject_constant) if arguments.strip() else {}
     except (ValueError, RecursionError):
         return None
-
-
-def _reject_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_QUOTED else text[: _MAX_QUOTED - 1] + "…"

@@ -21,7 +21,8 @@ from perplexity.providers.base import OnAttempt, ProviderConfig, log_attempt
 from perplexity.steps import Reporting, SteppedPosts
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
 from perplexity.tools.environment import UsableConfig, exclude_provider, usable_config, variable_error, with_reporting
-from perplexity.types import JSON, Answer
+from perplexity.tools.schemas import object_schema
+from perplexity.types import Answer
 from perplexity.x_posts.client import build_grok
 
 _XAI_KEYS, _XAI_ADDRESS = ("XAI_API_KEY",), "XAI_BASE_URL"
@@ -97,12 +98,9 @@ DESCRIPTION = """\
 Investigates a topic in the news for some minutes. Returns a report in three sections: THE SITUATION (the facts, from \
 web pages), THE PUBLIC PULSE (what people say in public posts) and MY ANALYSIS (of both), with numbered references.
 Use it when depth is wanted; for a quick answer use another tool."""
-PARAMETERS: Mapping[str, JSON] = {
-    "type": "object",
-    "properties": {"topic": {"type": "string", "description": "What to look into, in a few words"}},
-    "required": ["topic"],
-    "additionalProperties": False,
-}
+PARAMETERS = object_schema(
+    {"topic": {"type": "string", "description": "What to look into, in a few words"}}, required=["topic"]
+)
 _WRITERS = {name: spec for name, spec in PROVIDERS.items() if spec.perplexity_models}
 """The services that write a report; one of them must have a key."""
 SECONDS = max(STAGE_LIMITS[Stage.SITUATION], STAGE_LIMITS[Stage.PULSE]) + STAGE_LIMITS[Stage.ANALYSIS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from perplexity.citations import format_result
@@ -17,15 +17,14 @@ from perplexity.providers.base import OnAttempt, Provider
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
 from perplexity.tools.environment import usable_config, with_reporting
 from perplexity.tools.fallback_search import build_chain
-from perplexity.types import JSON
+from perplexity.tools.schemas import object_schema
 
 NAME = "news_summary"
 DESCRIPTION = """\
 Returns today's 5 to 8 most important news stories of a category, each with its headline, date, one sentence and
 numbered references. A story that several sites tell is listed once. Name a topic to narrow them."""
-PARAMETERS: Mapping[str, JSON] = {
-    "type": "object",
-    "properties": {
+PARAMETERS = object_schema(
+    {
         "category": {"type": "string", "enum": list(CATEGORIES), "description": "The kind of news"},
         "topic": {
             "type": "string",
@@ -33,9 +32,8 @@ PARAMETERS: Mapping[str, JSON] = {
             "description": "What the news shall be about, in a few words; empty for anything",
         },
     },
-    "required": ["category"],
-    "additionalProperties": False,
-}
+    required=["category"],
+)
 SECONDS = 60.0
 
 

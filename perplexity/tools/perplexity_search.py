@@ -27,16 +27,15 @@ from perplexity.providers.base import OnAttempt, log_attempt, report_attempts
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.environment import lazy_tool
-from perplexity.tools.schemas import schema_mismatch, validate_schema
+from perplexity.tools.schemas import object_schema, schema_mismatch, validate_schema
 from perplexity.transport import Session
 from perplexity.types import API, JSON, Answer, Message, Question, Source
 from perplexity.wire.json import encodable_text, encode
 
 _MODELS = "Perplexity model: sonar (fast), sonar-pro (quality+schema), sonar-reasoning (deep thinking)"
 SCHEMA_MODELS = tuple(name for name in SONAR if name not in WITHOUT_SCHEMA)
-PARAMETERS: Mapping[str, JSON] = {
-    "type": "object",
-    "properties": {
+PARAMETERS = object_schema(
+    {
         "query": {"type": "string", "description": "Search query to find information about"},
         "model": {
             "type": "string",
@@ -67,9 +66,8 @@ PARAMETERS: Mapping[str, JSON] = {
             "description": f"JSON schema that the response follows (only {', '.join(SCHEMA_MODELS)})",
         },
     },
-    "required": ["query"],
-    "additionalProperties": False,
-}
+    required=["query"],
+)
 
 
 def build_question(

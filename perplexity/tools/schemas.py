@@ -33,6 +33,16 @@ _TYPE_NAMES: Mapping[str, str] = {
 _TYPE_KEYWORDS = frozenset({"type", "enum", "minimum", "maximum"})
 
 
+def object_schema(properties: Mapping[str, JSON], *, required: Sequence[str]) -> dict[str, JSON]:
+    """Return the JSON Schema of an object with these properties and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
 def with_defaults(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict[str, JSON]:
     """Return the arguments with defaults for omitted ones.
 
@@ -66,7 +76,7 @@ def _describe(error: ValidationError) -> list[str]:
         return [f"{_inside(place, name)} is unknown (it takes {taken})" for name in instance if name not in known]
     if error.validator in _TYPE_KEYWORDS:
         return [f"{place or 'the arguments'} must be {_allowed(schema)}, not {_format_value(instance)}"]
-    return [f"{place or 'the arguments'}: {_short(error.message)}"]
+    return [f"{place or 'the arguments'}: {short(error.message)}"]
 
 
 def _allowed(schema: Mapping[str, JSON]) -> str:
@@ -89,7 +99,7 @@ def _path(error: ValidationError) -> str:
 
 
 def _inside(place: str, name: str) -> str:
-    return f"{place}.{_short(name)}" if place else _short(name)
+    return f"{place}.{short(name)}" if place else short(name)
 
 
 def _listed(words: Sequence[str], last: str) -> str:
@@ -98,10 +108,11 @@ def _listed(words: Sequence[str], last: str) -> str:
 
 def _format_value(value: JSON) -> str:
     # Part of a sentence, in which NaN may appear.
-    return _short(json.dumps(value, ensure_ascii=False))
+    return short(json.dumps(value, ensure_ascii=False))
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Return a text as it is quoted: its beginning if it is long."""
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
@@ -122,7 +133,7 @@ def validate_schema(schema: JSON) -> None:
 def schema_mismatch(text: str, schema: Mapping[str, JSON]) -> str:
     """Return why an answer is not JSON of a valid schema; empty if it is valid."""
     try:
-        value = json.loads(text, parse_constant=_reject_constant)
+        value = json.loads(text, parse_constant=reject_constant)
     except (ValueError, RecursionError):
         return "the answer is not JSON"
     wrong = validation_errors(schema, value)
@@ -138,7 +149,8 @@ def _references(schema: JSON) -> Iterator[str]:
             yield from _references(value)
 
 
-def _reject_constant(name: str) -> NoReturn:
+def reject_constant(name: str) -> NoReturn:
+    """Raise ValueError: NaN and Infinity are no JSON."""
     raise ValueError(f"{name} is not JSON")
 
 

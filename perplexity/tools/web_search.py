@@ -17,6 +17,7 @@ from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import Deadline, Retrier, RetryPolicy
 from perplexity.tools.base import Tool, failure_text
 from perplexity.tools.environment import lazy_tool
+from perplexity.tools.schemas import object_schema
 from perplexity.transport import Session, Transport
 from perplexity.types import JSON, Query
 from perplexity.validation import validate_query
@@ -31,12 +32,9 @@ Prefer to use specific queries. For example, "artificial intelligence medical di
 accuracy" is much better than "AI medical".
 
 You will get up to 1024 tokens worth of content for the top-5 most relevant results."""
-PARAMETERS: Mapping[str, JSON] = {
-    "type": "object",
-    "properties": {"query": {"type": "string", "description": "The search query used for the web search"}},
-    "required": ["query"],
-    "additionalProperties": False,
-}
+PARAMETERS = object_schema(
+    {"query": {"type": "string", "description": "The search query used for the web search"}}, required=["query"]
+)
 SECONDS = 10.0
 MAX_RESULTS = 5
 PROVIDER = PerplexityProvider.name
