@@ -26,7 +26,7 @@ from perplexity.types import (
     TextDelta,
     Usage,
 )
-from perplexity.wire.base import StreamReader
+from perplexity.wire.base import StreamReader, Wire
 from perplexity.wire.errors import error_from_object, sanitize_message, service_name
 from perplexity.wire.json import as_count, as_object, as_objects, as_text, as_texts, cost_of
 from perplexity.wire.search import common_filters
@@ -305,7 +305,7 @@ _MOST_STEPS = 5
 _MOST_OUTPUT_TOKENS = 8192
 
 
-class Agent:
+class Agent(Wire):
     """The wire of the Agent API."""
 
     path = "/v1/agent"
@@ -344,10 +344,6 @@ class Agent:
             "store": target.background,
             **{name: value for name, value in wanted.items() if value},
         }
-
-    def emits_thinking(self, question: Question, target: Target) -> bool:
-        """Return False: the reasoning is not a part of the text."""
-        return False
 
     def notes(self, question: Question) -> tuple[str, ...]:
         """Return a note on the language of the answer and of its sources, if the question names one."""

@@ -6,7 +6,7 @@ A new wire is a module next to this one that offers these names.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from perplexity.models import Target
 from perplexity.types import JSON, Answer, Event, Question
@@ -60,20 +60,9 @@ class Wire(Protocol):
         """The display name."""
         ...
 
-    @property
-    def supports_runs(self) -> bool:
-        """Whether runs can be resumed."""
-        ...
-
-    @property
-    def takes_effort(self) -> bool:
-        """Whether a request names an effort instead of a model."""
-        ...
-
-    @property
-    def takes_tools(self) -> bool:
-        """Whether a model may be given tools in addition to its search."""
-        ...
+    supports_runs: ClassVar[bool] = False
+    takes_effort: ClassVar[bool] = False
+    takes_tools: ClassVar[bool] = False
 
     def check(self, question: Question) -> None:
         """Raise InvalidRequest for a question that this wire cannot carry."""
@@ -89,7 +78,7 @@ class Wire(Protocol):
 
     def emits_thinking(self, question: Question, target: Target) -> bool:
         """Return whether the text begins with the model's thinking. Raises as `build` does."""
-        ...
+        return False
 
     def notes(self, question: Question) -> tuple[str, ...]:
         """Return sentences for the asker about options that were ignored or followed in another way."""
@@ -101,7 +90,7 @@ class Wire(Protocol):
 
     def progress(self, body: Mapping[str, JSON]) -> list[Event]:
         """Return the searches and sources in the state of a run so far."""
-        ...
+        return []
 
     def reader(self) -> StreamReader:
         """Return a reader for one stream."""

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from perplexity.errors import InvalidRequest, MalformedResponse, PerplexityError, RunFailed
 from perplexity.models import SONAR, WITHOUT_SCHEMA, Effort, Target
 from perplexity.types import JSON, Answer, Done, Event, Question, Source, Sources, TextDelta, Usage
-from perplexity.wire.base import StreamReader
+from perplexity.wire.base import StreamReader, Wire
 from perplexity.wire.errors import (
     PERPLEXITY_ERRORS,
     ErrorMap,
@@ -272,7 +271,7 @@ def sonar_model(question: Question, target: Target) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sonar:
+class Sonar(Wire):
     """The wire of Sonar at one service: its path, its name, and its names of models and errors.
 
     `model` may raise InvalidRequest. A vendor before a model's name is ignored.
@@ -282,12 +281,9 @@ class Sonar:
     provider: str = "Perplexity"
     model: Callable[[Question, Target], str] = sonar_model
     error_map: ErrorMap = PERPLEXITY_ERRORS
-    supports_runs: ClassVar[bool] = False
-    takes_effort: ClassVar[bool] = False
-    takes_tools: ClassVar[bool] = False
 
     def check(self, question: Question) -> None:
-        """Raise nothing: Sonar carries every filter."""
+        """Raise nothing: it carries every filter."""
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
         """Return whether the answer may take longer than the silence after which a proxy cuts the connection."""
@@ -327,10 +323,6 @@ class Sonar:
         if question.tools:
             notes.append("Sonar models take no tools: they were left out.")
         return tuple(notes)
-
-    def progress(self, body: Mapping[str, JSON]) -> list[Event]:
-        """Return nothing: Sonar has no runs."""
-        return []
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
         """Return the answer of a whole response. Raises the exception for its `error`, or as `build_answer` does."""

@@ -7,7 +7,6 @@ https://openrouter.ai/docs/guides/features/server-tools/web-search
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from perplexity.errors import BillingError, PerplexityError, RateLimitError, RunFailed
@@ -16,7 +15,7 @@ from perplexity.types import JSON
 from perplexity.wire.errors import ErrorMap, sanitize_message, service_name
 from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts, cost_of
 from perplexity.wire.sonar import error_from_run, first_choice
-from perplexity.x_posts.types import MAX_POSTS, SENTIMENT_LABELS, GrokResponse
+from perplexity.x_posts.types import MAX_POSTS, SENTIMENT_LABELS, GrokResponse, GrokWire
 
 MAX_SEARCHES = 3
 
@@ -63,14 +62,13 @@ XAI_TICKS_PER_DOLLAR = 10**10
 XAI_ERROR_MAP = ErrorMap(types={"insufficient_quota": BillingError, "rate_limit_exceeded": RateLimitError})
 
 
-@dataclass(frozen=True, kw_only=True)
-class XaiWire:
+class XaiWire(GrokWire):
     """Grok at xAI. Each post that is read costs half a cent."""
 
-    name: str = "Grok"
-    base_url: str = "https://api.x.ai/v1"
-    path: str = "/responses"
-    dialect: ErrorMap = XAI_ERROR_MAP
+    name = "Grok"
+    base_url = "https://api.x.ai/v1"
+    path = "/responses"
+    dialect = XAI_ERROR_MAP
 
     def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
         """Return the body of a request. The search is forced, because Grok might answer from memory otherwise."""
@@ -142,14 +140,13 @@ _X_ONLY = "Use the search of X only, not the search of web pages."
 """The tool includes both: https://openrouter.ai/docs/client-sdks/python/api-reference/components/websearchservertoolconfig"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenRouterWire:
+class OpenRouterWire(GrokWire):
     """Grok at OpenRouter, which charges xAI's price of half a cent a post."""
 
-    name: str = "Grok at OpenRouter"
-    base_url: str = openrouter.BASE_URL
-    path: str = "/chat/completions"
-    dialect: ErrorMap = openrouter.ERROR_MAP
+    name = "Grok at OpenRouter"
+    base_url = openrouter.BASE_URL
+    path = "/chat/completions"
+    dialect = openrouter.ERROR_MAP
 
     def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
         """Return the body of a request. The search is forced, because Grok might answer from memory otherwise.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal, Protocol, get_args
+from typing import ClassVar, Literal, Protocol, get_args
 
 from perplexity.errors import PerplexityError
 from perplexity.types import JSON, Source
@@ -34,25 +34,17 @@ class GrokResponse:
 class GrokWire(Protocol):
     """A service's protocol for Grok: the address, the request and the response. Pure."""
 
-    @property
-    def name(self) -> str:
-        """The display name, such as "Grok" or "Grok at OpenRouter"."""
-        ...
+    name: ClassVar[str]
+    """The display name, such as "Grok" or "Grok at OpenRouter"."""
 
-    @property
-    def base_url(self) -> str:
-        """The service's usual address."""
-        ...
+    base_url: ClassVar[str]
+    """The service's usual address."""
 
-    @property
-    def path(self) -> str:
-        """The path that requests are posted to."""
-        ...
+    path: ClassVar[str]
+    """The path that requests are posted to."""
 
-    @property
-    def dialect(self) -> ErrorMap:
-        """How the service reports errors."""
-        ...
+    dialect: ClassVar[ErrorMap]
+    """How the service reports errors."""
 
     def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
         """Return the request's body. Both days are included."""
