@@ -167,18 +167,7 @@ class DeepDiveRunner:
         self, topic: str, *, store: StageStore, on_stage: Callable[[StageUpdate], None], resumable: bool = True
     ) -> DeepDive:
         """Run a deep dive and return its report. Raises as `run_deepdive` does."""
-        return await run_deepdive(
-            topic,
-            facts=self.facts,
-            posts=self.posts,
-            synthesis=self.synthesis,
-            store=store,
-            now=self.now,
-            persona=self.persona,
-            on_stage=on_stage,
-            resumable=resumable,
-            filters=self.filters,
-        )
+        return await run_deepdive(topic, store=store, on_stage=on_stage, resumable=resumable, **vars(self))
 
 
 @asynccontextmanager
