@@ -115,14 +115,14 @@ class FallbackRun:
                 try:
                     waited = await self._take_turn(provider, patient=provider.name in self.busy or not standing_in)
                 except RateLimitError as error:
-                    self._record_unasked(provider, type(error).__name__, error.summary)
+                    self._note_failure(provider, type(error).__name__, error.summary)
                     self.busy.add(provider.name)
                     left = [*standing_in, provider, *(one for one in left if one not in standing_in)]
                     continue
                 # Others may have failed in the meantime.
                 permit = breaker.try_acquire(seconds=seconds)
             if permit is None:
-                self._record_skipped(provider)
+                self._note_failure(provider, CIRCUIT_OPEN, f"is left alone for a moment: it {breaker.reason}")
                 continue
             self.waited += waited
             self.retries.may_retry = partial(self._may_retry, permit, self.retries.made)
@@ -180,18 +180,14 @@ class FallbackRun:
         if isinstance(failure, NotPermitted):
             candidate.permit.release()
             raise self.with_total_cost(failure)
-        attempt = Attempt(
-            provider=candidate.provider.name,
-            seconds=self._elapsed(candidate),
-            kind=self.kind,
-            error_class=type(failure).__name__,
-            summary=_summary(failure),
-            cost_usd=failure.cost_usd,
-            search_only=candidate.provider.search_only,
-        )
         before = bool(self.failed)
-        self.failed.append(attempt)
-        self.on_attempt(attempt)
+        self._note_failure(
+            candidate.provider,
+            type(failure).__name__,
+            _summary(failure),
+            seconds=self._elapsed(candidate),
+            cost_usd=failure.cost_usd,
+        )
         if isinstance(failure, RequestCancelled):
             candidate.permit.release()
             raise self.with_total_cost(failure)
@@ -240,17 +236,22 @@ class FallbackRun:
     def _may_retry(self, permit: Permit, made_before: int) -> bool:
         return permit.may_retry(retried=self.retries.made > made_before)
 
-    def _record_skipped(self, provider: Provider) -> None:
-        reason = self.breakers[provider.name].reason
-        self._record_unasked(provider, CIRCUIT_OPEN, f"is left alone for a moment: it {reason}")
-
-    def _record_unasked(self, provider: Provider, error_class: str, summary: str) -> None:
+    def _note_failure(
+        self,
+        provider: Provider,
+        error_class: str,
+        summary: str,
+        *,
+        seconds: float = 0.0,
+        cost_usd: float | None = None,
+    ) -> None:
         attempt = Attempt(
             provider=provider.name,
-            seconds=0.0,
+            seconds=seconds,
             kind=self.kind,
             error_class=error_class,
             summary=summary,
+            cost_usd=cost_usd,
             search_only=provider.search_only,
         )
         self.failed.append(attempt)
