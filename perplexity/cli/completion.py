@@ -53,21 +53,6 @@ class CommandSpec:
     summary: str
     arguments: tuple[ArgumentSpec, ...]
 
-    @property
-    def options(self) -> list[ArgumentSpec]:
-        """The arguments with names."""
-        return [argument for argument in self.arguments if argument.names]
-
-    @property
-    def names(self) -> list[str]:
-        """The names of all options."""
-        return [name for option in self.options for name in option.names]
-
-    @property
-    def first(self) -> ArgumentSpec | None:
-        """The first positional argument."""
-        return next((argument for argument in self.arguments if not argument.names), None)
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -135,8 +120,8 @@ complete -F _{SCRIPT} {SCRIPT}
 
 
 def _bash_values(command: CommandSpec) -> Iterator[str]:
-    for option in command.options:
-        if not option.takes:
+    for option in command.arguments:
+        if not (option.names and option.takes):
             continue
         pattern = "|".join(f'"{command.name} {name}"' for name in option.names)
         if option.is_file:
@@ -154,8 +139,9 @@ def _bash_values(command: CommandSpec) -> Iterator[str]:
 
 
 def _bash_words(command: CommandSpec) -> str:
-    names = f'COMPREPLY=($(compgen -W "{" ".join(command.names)}" -- "$cur"))'
-    values = " ".join(command.first.values) if command.first else ""
+    options = " ".join(name for argument in command.arguments for name in argument.names)
+    names = f'COMPREPLY=($(compgen -W "{options}" -- "$cur"))'
+    values = " ".join(next((argument.values for argument in command.arguments if not argument.names), ()))
     if values:
         names = f'[[ $cur == -* ]] && {names} || COMPREPLY=($(compgen -W "{values}" -- "$cur"))'
     return f"        {command.name}) {names} ;;"
@@ -165,13 +151,9 @@ def _zsh(commands: Sequence[CommandSpec]) -> str:
     """Return the script for zsh."""
     summaries = " ".join(_single(f"{command.name}:{command.summary}") for command in commands)
     cases = "\n".join(
-        "\n".join(
-            [
-                f"                {command.name})",
-                f"                    _arguments {_zsh_arguments(command)}",
-                "                    ;;",
-            ]
-        )
+        f"                {command.name})\n"
+        f"                    _arguments {' '.join(spec for one in command.arguments for spec in _zsh_specs(one))}\n"
+        "                    ;;"
         for command in commands
     )
     return f"""\
@@ -198,10 +180,6 @@ else
     compdef _{SCRIPT} {SCRIPT}
 fi
 """
-
-
-def _zsh_arguments(command: CommandSpec) -> str:
-    return " ".join(spec for argument in command.arguments for spec in _zsh_specs(argument))
 
 
 def _zsh_specs(argument: ArgumentSpec) -> Iterator[str]:
