@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from perplexity.deepdive.types import load_attempt, load_source
+from perplexity.deepdive.types import load_attempt
 from perplexity.types import Answer, AnswerKind, Passage, SearchResults, Usage
 from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts
+from perplexity.wire.sources import load_source
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from perplexity.attempts import Attempt
 from perplexity.types import JSON, Source
-from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts
+from perplexity.wire.json import as_dollars, as_object, as_objects, as_text, as_texts
+from perplexity.wire.sources import load_source
 
 
 class Verdict(StrEnum):
@@ -76,9 +76,9 @@ class CheckedClaim:
             claim=as_text(fields.get("claim")),
             verdict=Verdict(named) if named in set(Verdict) else Verdict.UNCLEAR,
             quote=as_text(fields.get("quote")) or None,
-            source=_load_source(as_object(fields.get("source"))),
+            source=_load_source(fields.get("source")),
             other_quote=as_text(fields.get("other_quote")) or None,
-            other_source=_load_source(as_object(fields.get("other_source"))),
+            other_source=_load_source(fields.get("other_source")),
             reason=as_text(fields.get("reason")) or None,
         )
         sound = len(loaded.passages) >= (2 if loaded.verdict is Verdict.DISAGREE else 1)
@@ -120,13 +120,6 @@ class CheckedClaims:
         )
 
 
-def _load_source(saved: Mapping[str, JSON]) -> Source | None:
-    if not saved.get("url"):
-        return None
-    return Source(
-        number=as_count(saved.get("number")) or 0,
-        title=as_text(saved.get("title")),
-        url=as_text(saved.get("url")),
-        date=as_text(saved.get("date")) or None,
-        last_updated=as_text(saved.get("last_updated")) or None,
-    )
+def _load_source(saved: JSON) -> Source | None:
+    fields = as_object(saved)
+    return load_source(fields) if fields.get("url") else None

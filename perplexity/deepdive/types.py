@@ -11,25 +11,12 @@ from typing import Protocol
 from perplexity.attempts import Attempt, total_cost
 from perplexity.types import JSON, Source
 from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts
+from perplexity.wire.sources import load_source
 from perplexity.x_posts.types import SENTIMENT_LABELS, Sentiment
 
 _RESULT_NAMES = {"failure": "missing", "sentiment": "moods"}
 _REPORT_NAMES = {"stages": "findings", "unused_sources": "others", "dangling": "orphans"}
 """Names of fields in JSON, which is saved and which programs read, if they are not the fields' own."""
-
-
-def load_source(saved: Mapping[str, JSON]) -> Source:
-    """Load a saved source."""
-    aliases = saved.get("aliases")
-    return Source(
-        number=as_count(saved.get("number")) or 0,
-        title=as_text(saved.get("title")),
-        url=as_text(saved.get("url")),
-        snippet=as_text(saved.get("snippet")),
-        date=as_text(saved.get("date")) or None,
-        last_updated=as_text(saved.get("last_updated")) or None,
-        aliases=tuple(one for one in aliases if as_count(one) is not None) if isinstance(aliases, list) else (),
-    )
 
 
 def load_attempt(saved: Mapping[str, JSON]) -> Attempt:

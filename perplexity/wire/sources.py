@@ -152,6 +152,20 @@ def _source(url: str, entries: Sequence[Mapping[str, JSON]], number: int, aliase
     )
 
 
+def load_source(saved: Mapping[str, JSON]) -> Source:
+    """Load a saved source."""
+    aliases = saved.get("aliases")
+    return Source(
+        number=as_count(saved.get("number")) or 0,
+        title=as_text(saved.get("title")),
+        url=as_text(saved.get("url")),
+        snippet=as_text(saved.get("snippet")),
+        date=as_text(saved.get("date")) or None,
+        last_updated=as_text(saved.get("last_updated")) or None,
+        aliases=tuple(one for one in aliases if as_count(one) is not None) if isinstance(aliases, list) else (),
+    )
+
+
 def _date(value: JSON) -> str | None:
     return iso_date(as_text(value))
 
