@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from perplexity.attempts import total_cost
 from perplexity.deepdive.report import assemble, renumber
-from perplexity.deepdive.stages import StageRunner, failed_attempts, failure_text
+from perplexity.deepdive.stages import Services, StageRunner, failed_attempts, failure_text
 from perplexity.deepdive.types import DeepDive, Persona, Stage, StageResult, StageStore, StageUpdate
 from perplexity.errors import (
     AllProvidersFailed,
@@ -24,7 +22,6 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.fallback import Fallback
-from perplexity.filters import NO_FILTERS, Filters
 from perplexity.models import FallbackTimeouts
 from perplexity.providers import text_generators
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig
@@ -32,83 +29,37 @@ from perplexity.steps import Reporting, SteppedPosts
 from perplexity.threads import run_in_thread
 from perplexity.validation import parse_query
 from perplexity.x_posts.client import build_grok
-from perplexity.x_posts.types import PostSource
 
 log = logging.getLogger(__name__)
 
-
-STAGE_SECONDS: Mapping[Stage, float] = {Stage.SITUATION: 420.0, Stage.PULSE: 170.0, Stage.ANALYSIS: 150.0}
-"""Time limits of the stages: ten minutes in all, because the first two run concurrently."""
 
 GRACE_SECONDS = 5.0
 """Time for a service to clean up after its deadline, before it is cancelled."""
 
 
-async def run_deepdive(
-    topic: str,
-    *,
-    facts: Provider,
-    posts: PostSource | None,
-    synthesis: Provider,
-    store: StageStore,
-    now: Callable[[], datetime],
-    persona: Persona | None = None,
-    on_stage: Callable[[StageUpdate], None] = lambda update: None,
-    clock: Callable[[], float] = time.monotonic,
-    resumable: bool = True,
-    seconds: Mapping[Stage, float] = STAGE_SECONDS,
-    filters: Filters = NO_FILTERS,
-) -> DeepDive:
-    """Run a deep dive and return its report. Stages that `store` holds are not repeated.
-
-    `facts` answers from news, `posts` reads posts (None if no service is configured), and `synthesis` writes from both
-    without searching. If a stage fails, a sentence in its section says what is missing. `on_stage` is called when a
-    stage begins and when it ends. `clock` is monotonic, `now` returns the time of day with its zone, and `seconds` are
-    the time limits. The `filters` narrow the search for the facts, and name the language of the report. A run that is
-    not `resumable` is cancelled together with the dive. Raises InvalidRequest for an
-    invalid topic, NotPermitted, RequestCancelled if the store does, and the error of the facts if no stage succeeds.
-    """
-    stages = StageRunner(
-        topic=parse_query(topic),
-        facts=facts,
-        posts=posts,
-        synthesis=synthesis,
-        store=store,
-        now=now,
-        clock=clock,
-        persona=persona or Persona(),
-        resumable=resumable,
-        seconds=seconds,
-        filters=filters,
-    )
-    return await _Pipeline(stages=stages, on_stage=on_stage, clock=clock).report()
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Pipeline:
-    stages: StageRunner
+class _Pipeline(StageRunner):
     on_stage: Callable[[StageUpdate], None]
-    clock: Callable[[], float]
     errors: dict[Stage, PerplexityError] = field(default_factory=dict)
 
     async def report(self) -> DeepDive:
         situation, pulse = await _run_both(
-            self._run_stage(Stage.SITUATION, self.stages.situation),
-            self._run_stage(Stage.PULSE, self.stages.public_pulse),
+            self._run_stage(Stage.SITUATION, self.situation),
+            self._run_stage(Stage.PULSE, self.public_pulse),
         )
         if situation.failure and pulse.failure:
             error = self.errors.get(Stage.SITUATION) or NothingFound("no stage succeeded")
             error.cost_usd = total_cost([situation.cost_usd, pulse.cost_usd])
             raise error
         parts, source_list = await run_in_thread(renumber, situation, pulse)
-        analysis = await self._run_stage(Stage.ANALYSIS, lambda: self.stages.analysis(parts, source_list))
-        name = self.stages.persona.name
-        return await run_in_thread(assemble, self.stages.topic, situation, pulse, analysis, persona=name)
+        analysis = await self._run_stage(Stage.ANALYSIS, lambda: self.analysis(parts, source_list))
+        name = self.persona.name
+        return await run_in_thread(assemble, self.topic, situation, pulse, analysis, persona=name)
 
     async def _run_stage(self, stage: Stage, work: Callable[[], Awaitable[StageResult]]) -> StageResult:
         """Return the saved result of the stage, or run it and save the result before the next one begins."""
-        started = self.clock() - await self.stages.elapsed(stage)
-        saved = await self.stages.store.get(stage)
+        started = self.clock() - await self.elapsed(stage)
+        saved = await self.store.get(stage)
         if saved is not None:
             result = StageResult.from_json(stage, saved)
             if result.failed:
@@ -116,14 +67,14 @@ class _Pipeline:
         else:
             self.on_stage(StageUpdate(stage=stage, started=started))
             done = await self._try_stage(stage, work)
-            result = replace(done, seconds=self.clock() - started, at=self.stages.now().isoformat())
-            await self.stages.store.put(stage, result.as_json(), seconds=result.seconds, cost_usd=result.cost_usd)
+            result = replace(done, seconds=self.clock() - started, at=self.now().isoformat())
+            await self.store.put(stage, result.as_json(), seconds=result.seconds, cost_usd=result.cost_usd)
         self.on_stage(StageUpdate(stage=stage, started=started, result=result))
         return result
 
     async def _try_stage(self, stage: Stage, work: Callable[[], Awaitable[StageResult]]) -> StageResult:
         try:
-            async with asyncio.timeout(self.stages.seconds[stage] + GRACE_SECONDS):
+            async with asyncio.timeout(self.seconds[stage] + GRACE_SECONDS):
                 return await work()
         except TimeoutError:
             error: PerplexityError = TimedOut("the stage ran out of time")
@@ -153,21 +104,21 @@ async def _run_both(
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeepDiveRunner:
-    """The services of a deep dive, as `run_deepdive` takes them; `now` returns the time of day with its zone."""
-
-    facts: Provider
-    synthesis: Provider
-    posts: PostSource | None = None
-    persona: Persona = field(default_factory=Persona)
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    filters: Filters = NO_FILTERS
+class DeepDiveRunner(Services):
+    """Runs deep dives on its services."""
 
     async def run(
         self, topic: str, *, store: StageStore, on_stage: Callable[[StageUpdate], None], resumable: bool = True
     ) -> DeepDive:
-        """Run a deep dive and return its report. Raises as `run_deepdive` does."""
-        return await run_deepdive(topic, store=store, on_stage=on_stage, resumable=resumable, **vars(self))
+        """Run a deep dive and return its report. Stages that `store` holds are not repeated.
+
+        If a stage fails, a sentence in its section says what is missing. `on_stage` is called when a stage begins and
+        when it ends. A run that is not `resumable` is cancelled together with the dive. Raises InvalidRequest for an
+        invalid topic, NotPermitted, RequestCancelled if the store does, and the error of the facts if no stage
+        succeeds.
+        """
+        dive = _Pipeline(topic=parse_query(topic), store=store, on_stage=on_stage, resumable=resumable, **vars(self))
+        return await dive.report()
 
 
 @asynccontextmanager

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import TypeVar
 
@@ -114,21 +115,36 @@ UNSOURCED = "This part has no sources, so you can’t check it here."
 NO_MODEL = "The analysis is missing: no model wrote one from these two parts alone."
 
 
+STAGE_SECONDS: Mapping[Stage, float] = {Stage.SITUATION: 420.0, Stage.PULSE: 170.0, Stage.ANALYSIS: 150.0}
+"""Time limits of the stages: ten minutes in all, because the first two run concurrently."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class StageRunner:
-    """Runs single stages with the arguments of `run_deepdive`. Each stage raises a PerplexityError if it fails."""
+class Services:
+    """The services of a deep dive.
+
+    `facts` answers from news, `posts` reads posts (None if no service is configured), and `synthesis` writes from both
+    without searching. `clock` is monotonic, `now` returns the time of day with its zone, and `seconds` are the time
+    limits of the stages. The `filters` narrow the search for the facts, and name the language of the report.
+    """
+
+    facts: Provider
+    synthesis: Provider
+    posts: PostSource | None = None
+    persona: Persona = field(default_factory=Persona)
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    clock: Callable[[], float] = time.monotonic
+    seconds: Mapping[Stage, float] = field(default_factory=lambda: STAGE_SECONDS)
+    filters: Filters = NO_FILTERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageRunner(Services):
+    """Runs single stages of a deep dive. Each stage raises a PerplexityError if it fails."""
 
     topic: str
-    facts: Provider
-    posts: PostSource | None
-    synthesis: Provider
     store: StageStore
-    now: Callable[[], datetime]
-    clock: Callable[[], float]
-    persona: Persona
     resumable: bool
-    seconds: Mapping[Stage, float]
-    filters: Filters = NO_FILTERS
 
     @property
     def language(self) -> str | None:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from perplexity.attempts import Attempt
 from perplexity.client import PerplexityClient
-from perplexity.deepdive.pipeline import run_deepdive
 from perplexity.deepdive.report import as_document, render_sections
 from perplexity.deepdive.stages import MIN_RESUME_SECONDS, NO_KEY, NO_MODEL, UNSOURCED, failure_text
 from perplexity.deepdive.types import BackgroundRun, DeepDive, Stage, StageResult, StageUpdate
@@ -39,6 +38,7 @@ from perplexity.x_posts.client import Grok
 from perplexity.x_posts.parsing import NO_POSTS
 from perplexity.x_posts.types import PostSummary, Sentiment
 from tests.fakes import grok
+from tests.fakes.deepdive import run_deepdive
 from tests.fakes.faults import PERPLEXITY
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import KEY, FakePerplexity, fixture, without_results

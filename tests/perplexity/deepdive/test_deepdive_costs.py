@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from perplexity.attempts import Attempt
-from perplexity.deepdive.pipeline import run_deepdive
 from perplexity.deepdive.types import DeepDive, NullStageStore, Stage
 from perplexity.errors import AllProvidersFailed, MalformedResponse, PerplexityError, RunFailed
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question, Source, Usage
 from perplexity.x_posts.types import PostSummary
+from tests.fakes.deepdive import run_deepdive
 from tests.fakes.provider import SOURCE, FakeProvider
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

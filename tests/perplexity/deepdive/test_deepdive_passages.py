@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import number_citations
-from perplexity.deepdive.pipeline import run_deepdive
 from perplexity.deepdive.report import as_document, quote_passages
 from perplexity.deepdive.types import DeepDive, NullStageStore
 from perplexity.passages import passages_answer
 from perplexity.types import Answer, Question, SearchResults, Source
 from perplexity.x_posts.types import PostSummary
+from tests.fakes.deepdive import run_deepdive
 from tests.fakes.hostile_text import wild
 from tests.fakes.provider import FakeProvider
 

@@ -11,7 +11,6 @@ from functools import partial
 
 import pytest
 
-from perplexity.deepdive.pipeline import run_deepdive
 from perplexity.deepdive.stages import NO_TEXT_GENERATOR, PASSAGES
 from perplexity.deepdive.types import NullStageStore, Stage, StageResult
 from perplexity.fallback import Fallback
@@ -23,6 +22,7 @@ from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
 from perplexity.x_posts.types import PostSummary
 from tests.fakes import brave, duckduckgo, openrouter
+from tests.fakes.deepdive import run_deepdive
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
 from tests.fakes.faults import BRAVE, DUCKDUCKGO, OPENROUTER
 from tests.fakes.provider import FakeProvider
