@@ -37,13 +37,13 @@ MAX_TEXT = 40_000
 """https://docs.slack.dev/reference/methods/chat.postMessage#truncating"""
 
 MAX_TEXT_BYTES = 4_000
-"""Of the text of an update, and of a text that comes with blocks. https://docs.slack.dev/reference/methods/chat.update"""
+"""The most bytes of an update's text, or one with blocks. https://docs.slack.dev/reference/methods/chat.update"""
 
 OWN_BLOCK = {"heading_open", "fence", "code_block", "table_open", "hr"}
 """The Markdown that Slack renders as a block of its own."""
 
 MAX_TABLE_TEXT = 10_000
-"""The characters of all tables of a message or a view. https://docs.slack.dev/reference/block-kit/blocks/table-block"""
+"""The most characters of all tables of a message. https://docs.slack.dev/reference/block-kit/blocks/table-block"""
 
 MAX_VIEW_BYTES = 250_000
 MAX_INPUT = 3_000
@@ -212,7 +212,7 @@ def walk(value: object) -> Iterator[tuple[object, int]]:
 
 
 def rendered_blocks(text: str) -> int:
-    """Count the blocks that Slack makes of one `markdown` block: one a heading, table and so on, one a run of text."""
+    """Count the blocks that Slack makes of one `markdown` block: one per heading, table and so on, and per text."""
     count, in_run, inside = 0, False, 0
     for token in MARKDOWN.parse(text):
         if token.type in OWN_BLOCK:
