@@ -1,1 +1,1 @@
-"""What is personal among the app's data: where it is kept, and what must not leave."""
+"""Personal data of the app: where it is kept, and which parts of requests must not be sent."""

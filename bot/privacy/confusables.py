@@ -1,7 +1,7 @@
-"""How a text reads to a person, in plain letters: what is not seen, look-alikes, and what is written in code.
+"""How a text reads to a person, in plain letters: without invisible characters, look-alikes and encodings.
 
-Plain letters are without invisible characters and accents, and have ASCII's letters and digits for those that look like
-them (https://www.unicode.org/reports/tr39/).
+Plain letters have no invisible characters and accents, and ASCII's letters and digits in place of look-alikes
+(https://www.unicode.org/reports/tr39/).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _ALIKE = dict(
         strict=True,
     )
 )
-"""Characters outside ASCII that look like one of ASCII, and that compatibility forms do not cover."""
+"""Characters outside ASCII that resemble one of ASCII, and that compatibility forms do not cover."""
 
 _NOT_SEEN = frozenset({"Cf", "Mn", "Me"})
-"""The categories of characters that are not seen, or only as a part of another one."""
+"""The categories of characters that are invisible, or visible only as a part of another one."""
 
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and signs that are blank."""
@@ -33,7 +33,7 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 @lru_cache(maxsize=4096)
 def _plain(char: str) -> str:
-    """Return what a character looks like in ASCII, if it does; empty for one that is not seen."""
+    """Return the ASCII character that a character resembles, if any; empty for an invisible one."""
     if unicodedata.category(char) in _NOT_SEEN or char in _BLANK:
         return ""
     digit = unicodedata.decimal(char, None)
@@ -46,7 +46,7 @@ def _plain(char: str) -> str:
 
 
 def plain_letters(text: str) -> tuple[str, Sequence[int]]:
-    """Return a text in plain letters, and for each of them the place in the text that it comes from."""
+    """Return a text in plain letters, and for each letter its place in the text."""
     if text.isascii():
         return text, range(len(text))
     letters, places = [], []
@@ -58,31 +58,31 @@ def plain_letters(text: str) -> tuple[str, Sequence[int]]:
 
 
 MAX_NESTED = 3
-"""How often code in code is read: an address within an address may be encoded twice."""
+"""How many levels of nested encodings are decoded: an address within an address may be encoded twice."""
 
 _CODE = re.compile(
     r"(?:%[0-9A-Fa-f]{2})++"
     r"|&(?:#[0-9]{1,7};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z][A-Za-z0-9]{1,30};)"
     r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\(?=[!-/:-@\[-`{-~])"
 )
-"""What another character is written as: in addresses, in HTML, in JSON and other code, in Markdown."""
+"""Encodings of a character: in addresses, in HTML, in JSON and other code, in Markdown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A text as it reads: its `letters`, and for each where it begins and ends in the text."""
+    """A text in plain letters: its `letters`, and the start and end of each in the text."""
 
     letters: str
     starts: Sequence[int]
     ends: Sequence[int]
 
     def in_text(self, span: Span) -> Span:
-        """Return where in the text some of the letters are."""
+        """Return the span in the text of a span of letters."""
         start, stop = span
         return self.starts[start], self.ends[stop - 1]
 
     def decoded(self) -> Reading:
-        """Return it with the characters that are written in code."""
+        """Return the reading with encoded characters decoded."""
         letters, starts, ends, end = [], [], [], 0
 
         def add(plain: str, start: int, stop: int) -> None:
@@ -103,7 +103,7 @@ class Reading:
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """Yield how a text reads: in plain letters, and then with what is written in code, if something is."""
+    """Yield the readings of a text: in plain letters, and then with its encoded characters decoded, if it has any."""
     letters, places = plain_letters(text)
     reading = Reading(letters=letters, starts=places, ends=[place + 1 for place in places])
     yield reading
@@ -115,7 +115,7 @@ def readings(text: str) -> Iterator[Reading]:
 
 
 def _characters(code: str) -> Iterator[tuple[str, int]]:
-    """Yield the characters that a code is for, and how much of the code is for each; none for a backslash alone."""
+    """Yield the characters of an encoding, each with its share of the encoding's length; none for a backslash alone."""
     match code[0], code[1:2]:
         case "%", _:
             for char in bytes.fromhex(code.replace("%", "")).decode(errors="surrogateescape"):

@@ -1,7 +1,7 @@
-"""What e-mail addresses, phone and card numbers, bank accounts and keys look like, in plain letters.
+"""Patterns of e-mail addresses, phone and card numbers, bank accounts and keys, in plain letters.
 
-Each pattern begins with the first of its characters in a row and gives nothing back, or is of a bounded length, so that
-it reads a text once.
+Each pattern begins at the first character of a run and never backtracks, or has a bounded length, so that it reads a
+text once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bot.privacy.confusables import Span
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind of what is left out: the label in its place, and how it is found.
+    """A kind of redacted data: the label in its place, and the function that finds it.
 
     `find` yields the places in plain letters.
     """
@@ -24,16 +24,16 @@ class Kind:
     find: Callable[[str], Iterator[Span]]
 
 
-_WORD = r"[^\W\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"  # without the scripts that have no spaces between words
+_WORD = r"[^\W\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"  # Without scripts that have no spaces between words.
 _LOCAL = rf"(?:{_WORD}|[.%+'-])"
 _AT = r"(?:\"?@| {1,2}+@ {1,2}+| {0,2}+[\[({<] ?(?:(?i:at)|@) ?[\])}>] {0,2}+)"
 _DOT = r"(?:\.| {0,2}+[\[({<] ?(?:(?i:dot)|\.) ?[\])}>] {0,2}+)"
-"""Also as people write them to hide an address from programs, in brackets."""
+"""The dot of an address; it may be in brackets, as people write it to hide the address from programs."""
 _EMAIL = re.compile(
     rf"(?<!{_WORD})(?<![.%+'-]){_LOCAL}++{_AT}"
     rf"(?:(?:{_WORD}|-)++(?:{_DOT}((?:{_WORD}|-)++))+|\[(?i:IPv6:)?[0-9A-Fa-f.:]{{7,45}}\])"
 )
-"""Only words ignore their case: to compile so many letters without it takes 20 milliseconds."""
+"""Only words ignore case: without it, compiling so many letters takes 20 milliseconds."""
 
 _INTERNATIONAL = re.compile(r"(?<![\w+])(?:\+|00)\(?[1-9](?:[ .()/\t-]{0,3}\d){7,15}")
 _NATIONAL = re.compile(r"(?<![\w,/+(-])(?<!\d[.:])\(?0(?:[ .()/\t-]{0,3}+\d){8,12}+(?!\d)")
@@ -47,7 +47,7 @@ _BOOK = re.compile(r"ISBN(?:-1[03])?[: ]{0,2}$", re.IGNORECASE)
 _CARD = re.compile(r"(?<![\w+])(?<!\d\.)(?:2[ -]?[2-7]|[3-6][ -]?[0-9])")
 _CARD_NUMBER = re.compile(r"\d(?:(?:[ .,_/\t-]|[ \t]?\r?\n[ \t]?)?\d){12,18}")
 _CARD_GROUPS = re.compile(r"(?:4|5[1-5]|2[2-7]|3[47]|6[0-9])")
-"""How the numbers begin of the issuers whose cards are everywhere."""
+"""The first digits and groups of card numbers, for the issuers that are accepted everywhere."""
 
 _ACCOUNT = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}")
 
@@ -70,7 +70,7 @@ _AFTER_WORD = re.compile(
     r"(?=[^\s\"',;&]{0,60}[0-9])(?=[^\s\"',;&]{0,60}[A-Za-z])([^\s\"',;&<>]{8,}+)",
     re.IGNORECASE,
 )
-"""A value with letters and digits after a word that says what it is."""
+"""A value of letters and digits after a word that names it."""
 _IN_ADDRESS = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://([^\s/@:?#]{0,200}:[^\s/@?#]{1,200})@")
 """A name and a password in an address."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -80,7 +80,7 @@ _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 def _emails(text: str) -> Iterator[Span]:
     for found in _EMAIL.finditer(text):
         last = found[1] or "a"
-        # Versions of packages end in a number, and a repository's address has no person.
+        # Versions of packages end in a number, and a repository's address names no person.
         if last[0].isalpha() and not (
             found[0].startswith("git@") and text[found.end() : found.end() + 1] in {":", "/"}
         ):
@@ -95,7 +95,7 @@ def _phones(text: str) -> Iterator[Span]:
                 continue
             before = text[max(0, start - 10) : start]
             if number.startswith("0") and (
-                re.match(r"[A-Za-z0-9_]", text[end : end + 1])  # as in a checksum
+                re.match(r"[A-Za-z0-9_]", text[end : end + 1])  # As in a checksum.
                 or _DATE.match(number)
                 or _is_book(number, before)
                 or _is_rest(number, before)
@@ -105,12 +105,12 @@ def _phones(text: str) -> Iterator[Span]:
 
 
 def _is_rest(number: str, before: str) -> bool:
-    """Return whether these are the last groups of three of a large number."""
+    """Return whether the digits are the last groups of three of a large number."""
     return re.search(r"\d[ .]$", before) is not None and re.fullmatch(r"\d{3}(?:[ .]\d{3})+", number) is not None
 
 
 def _is_book(number: str, before: str) -> bool:
-    """Return whether digits are the number of a book, by its sum (ISO 2108), and are written as one."""
+    """Return whether digits are the number of a book, by its check digit (ISO 2108) and its form."""
     digits = [int(char) for char in number if char.isdigit()]
     return (
         len(digits) == 10
@@ -141,7 +141,7 @@ def _cards(text: str) -> Iterator[Span]:
 
 
 def _grouped(number: str) -> bool:
-    """Return whether a number is grouped as on a card, if more than spaces and hyphens are between its digits."""
+    """Return whether a number is grouped as on a card, if it has more than spaces and hyphens between its digits."""
     if not set(number) & set(".,_/\n\t"):
         return True
     groups = [len(group) for group in re.split(r"\D+", number)]
@@ -195,4 +195,4 @@ KINDS: Mapping[str, Kind] = {
     "iban": Kind(label="bank account", find=_accounts),
     "phone": Kind(label="phone number", find=_phones),
 }
-"""The kinds by the names that `REDACT` takes; of two that overlap, the first one counts."""
+"""The kinds by their names in `REDACT`; of two that overlap, the first counts."""

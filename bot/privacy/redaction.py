@@ -1,6 +1,6 @@
 """Redacts the kinds of data and the patterns that an admin has configured.
 
-They are looked for in plain letters (`bot.privacy.confusables`), and cut out of the text as it was written.
+They are found in plain letters (`bot.privacy.confusables`), and removed from the text as it was written.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from perplexity.types import Query
 
 MAX_PATTERNS = 20
 MAX_PATTERN = 500
-"""How many patterns an admin can set, and how long each may be."""
+"""The most patterns that an admin can set, and the longest."""
 
 
 class Redaction(NamedTuple):
-    """Something that was left out: the name of its kind, and what it was, in plain letters."""
+    """A piece of removed data: the name of its kind, and its text in plain letters."""
 
     kind: str
     text: str
 
 
 OWN = "private"
-"""The kind of what an admin's own pattern finds."""
+"""The kind of data that an admin's own pattern finds."""
 
 LABELS = {name: kind.label for name, kind in KINDS.items()} | {OWN: "private term"}
 
 
 def parse_kinds(words: str) -> tuple[str, ...]:
-    """Return the names in `REDACT`. Raises ValueError, which names what is not allowed."""
+    """Return the names in `REDACT`. Raises ValueError, which names the invalid ones."""
     names = tuple(dict.fromkeys(name.strip().lower() for name in words.split(",") if name.strip()))
     if wrong := [name for name in names if name not in KINDS]:
         raise ValueError(f"{wrong[0]} is not allowed; it takes {', '.join(KINDS)}, separated by commas")
@@ -47,8 +47,8 @@ def parse_kinds(words: str) -> tuple[str, ...]:
 def compile_patterns(words: str) -> tuple[Any, ...]:
     r"""Return the patterns in `REDACT_PATTERNS`, which are separated by spaces.
 
-    They are RE2's, which reads a text in time proportional to its length, whatever the pattern is
-    (https://github.com/google/re2/wiki/Syntax). Raises ValueError, which names the pattern and what is wrong with it.
+    They are RE2's, which reads any text in time proportional to its length (https://github.com/google/re2/wiki/Syntax).
+    Raises ValueError, which names the pattern and its fault.
     """
     patterns = words.split()
     if len(patterns) > MAX_PATTERNS:
@@ -75,18 +75,18 @@ def _compile(pattern: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Redactor:
-    """Leaves things out of texts: `kinds` are names of `KINDS`, `patterns` an admin's own."""
+    """Redacts texts: `kinds` are names of `KINDS`, `patterns` an admin's own."""
 
     kinds: tuple[str, ...] = ()
     patterns: tuple[Any, ...] = ()
 
     @property
     def is_set(self) -> bool:
-        """Whether there is anything to leave out."""
+        """Whether anything is configured for redaction."""
         return bool(self.kinds or self.patterns)
 
     def redact(self, text: str) -> tuple[str, tuple[Redaction, ...]]:
-        """Return the text with a label for each thing that is left out, and these things."""
+        """Return the text with a label in place of each piece of removed data, and these pieces."""
         pieces, left_out, end = [], [], 0
         for start, stop, kind in self._spans(text):
             if start >= end:
@@ -96,7 +96,7 @@ class Redactor:
         return "".join([*pieces, text[end:]]), tuple(left_out)
 
     def _spans(self, text: str) -> list[tuple[int, int, str]]:
-        """Return what is to be left out, in order and without overlaps: a longer one that begins earlier counts."""
+        """Return the spans to remove, in order; of two that overlap, the earlier or longer one counts."""
         found = [(*span, len(KINDS), OWN) for pattern in self.patterns for span in _matches(pattern, text)]
         for reading in readings(text):
             for rank, name in enumerate(name for name in KINDS if name in self.kinds):
@@ -113,7 +113,7 @@ class Redactor:
         ]
 
     def request(self, request: Request) -> tuple[Request, tuple[Redaction, ...]]:
-        """Return a request without these things in any of its texts and filters. Raises as `filters`."""
+        """Return a request with its texts and filters redacted, and the removed data. Raises as `filters`."""
         left_out: list[Redaction] = []
 
         def redacted(text: str) -> str:
@@ -132,11 +132,12 @@ class Redactor:
         return (replace(request, filters=filters, **texts) if left_out else request), tuple(left_out)
 
     def filters(self, filters: Filters) -> tuple[Filters, tuple[Redaction, ...]]:
-        """Return filters without these things: a site that is left out anyway is still dropped from what comes back.
+        """Return redacted filters, and the removed data.
 
-        Raises InvalidRequest if only such a site is to be searched: without it, others would be.
+        A removed site among the excluded ones is still dropped from the results. Raises InvalidRequest if only a
+        removed site was to be searched: without it, the search would cover others.
         """
-        # A host's name has no case, and was typed in any.
+        # A host's name has no case, and may be typed in any.
         found = {domain: self.redact(domain)[1] or self.redact(domain.upper())[1] for domain in filters.domains}
         hidden = {domain: left_out for domain, left_out in found.items() if left_out}
         if not hidden:
@@ -154,7 +155,7 @@ class Redactor:
 
 
 NO_REDACTION = Redactor()
-"""Leaves everything in."""
+"""Redacts nothing."""
 
 
 def _matches(pattern: Any, text: str) -> Iterator[Span]:
@@ -165,7 +166,7 @@ def _matches(pattern: Any, text: str) -> Iterator[Span]:
 
 
 def _merged(found: Iterable[tuple[int, int, int, str]]) -> list[tuple[int, int, int, str]]:
-    """Return the spans with those that overlap made one."""
+    """Return the spans with overlapping ones merged."""
     merged: list[tuple[int, int, int, str]] = []
     for start, stop, rank, name in found:
         if merged and start < merged[-1][1]:
@@ -178,13 +179,13 @@ def _merged(found: Iterable[tuple[int, int, int, str]]) -> list[tuple[int, int, 
 
 
 def count_left_out(left_out: Iterable[Redaction]) -> dict[str, int]:
-    """Return how many different things of each kind were left out."""
+    """Return the number of different redactions by kind."""
     different = set(left_out)
     return {name: count for name in LABELS if (count := sum(one.kind == name for one in different))}
 
 
 def left_out_text(counts: Mapping[str, int]) -> str:
-    """Return a sentence about what was left out, such as "2 e-mail addresses were left out."; empty for nothing."""
+    """Return a sentence on the redactions, such as "2 e-mail addresses were left out."; empty if there are none."""
     counted = [pluralize(count, LABELS[name]) for name, count in counts.items() if name in LABELS and count]
     if not counted:
         return ""

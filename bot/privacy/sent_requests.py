@@ -1,4 +1,4 @@
-"""What leaves for one question: its requests as they were sent, and what was left out of them."""
+"""The data sent for one question: its requests, and the redactions in them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query, Question
 
 MAX_SAVED = 400_000
-"""About how many characters of a question's requests are saved: those of an agent repeat all that was said before."""
+"""About how many characters of a question's requests are saved: an agent's repeat the whole conversation."""
 
 
 @dataclass(kw_only=True)
 class SentLog(RequestLog):
-    """The requests of one question, until they are taken to be saved, and what was left out of them.
+    """The requests of one question, until they are taken to be saved, and the redactions in them.
 
-    `kept` are the requests that were saved before they left, each with its id in the table `sent_requests`.
+    `kept` are the requests that were saved before they were sent, each with its id in the table `sent_requests`.
     """
 
     left_out: list[Redaction] = field(default_factory=list)
@@ -32,21 +32,21 @@ class SentLog(RequestLog):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many different things of each kind were left out."""
+        """The number of different redactions by kind."""
         return count_left_out(self.left_out)
 
     def is_kept(self, request: SentRequest) -> bool:
-        """Return whether a request was saved before it left."""
+        """Return whether a request was saved before it was sent."""
         return any(one is request for one, _ in self.kept)
 
     def line(self, request: SentRequest) -> str:
-        """Return what is to be saved of one request before it leaves: a line of what `take` returns."""
+        """Return one request as text to save before it is sent, in the form of a line of `take`."""
         return _line(vars(request) | {"left_out": self.counts})
 
     def take(self) -> str | None:
-        """Return what is to be saved, as JSON, a line a request; None if there is nothing new.
+        """Return the new requests to save, as lines of JSON; None if there are none.
 
-        If it is very long, requests in the middle are only counted, in the line before them.
+        If they are very long, requests in the middle are only counted, in the line before them.
         """
         new = [request for request in self.requests if not self.is_kept(request)]
         self.requests = [request for request in self.requests if self.is_kept(request)]
@@ -60,9 +60,9 @@ class SentLog(RequestLog):
         return "".join(map(_line, lines))
 
     def take_all(self) -> tuple[str | None, list[UUID]]:
-        """Return what is to be saved at the end, and the ids of what was saved before and is to be deleted with that.
+        """Return the requests to save at the end, and the ids of saved ones to delete then.
 
-        That are requests that did not leave after all; and all of them if they are very long, so that some are counted.
+        To delete are requests that were not sent after all; or all, if they are so long that some are only counted.
         """
         if sum(len(request.body) for request, _ in self.kept) > MAX_SAVED:
             replaced, self.kept = [saved_as for _, saved_as in self.kept], []
@@ -94,16 +94,16 @@ def _kept(requests: Sequence[SentRequest]) -> tuple[int, int]:
 
 
 def current_sent_log() -> SentLog | None:
-    """Return what leaves for the question that the current task works on; None if that is not recorded."""
+    """Return the log of the question that the current task works on; None if nothing is recorded."""
     log = scope.current().log
     return log if isinstance(log, SentLog) else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentRequests:
-    """What was sent for a question: the requests in order, and how many things of each kind were left out of them.
+    """The requests sent for a question, in order, and the number of redactions of each kind in them.
 
-    `not_kept` is how many more were sent after a request, by its number from 1, whose texts were too long to keep.
+    `not_kept` counts, by the number of a request from 1, the requests after it whose texts were too long to save.
     """
 
     requests: tuple[SentRequest, ...] = ()
@@ -112,16 +112,16 @@ class SentRequests:
 
 
 def load_sent(saved: str) -> SentRequests:
-    """Read what `SentLog.take` and `SentLog.line` returned, each time that it was saved, in any order.
+    """Parse the saved texts of `SentLog.take` and `SentLog.line`, in any order.
 
-    A request is there twice if the database had saved it when its connection broke.
+    A request appears twice if the database had saved it when its connection broke.
     """
     lines: list[dict[str, Any]] = [json.loads(line) for line in dict.fromkeys(saved.split("\n")) if line]
     lines.sort(key=lambda line: line["at"])
     left_out: dict[str, int] = {}
     not_kept: dict[int, int] = {}
     for number, line in enumerate(lines, 1):
-        # Each part counts its own things, some of them again: together there are at least so many.
+        # Each part has counted its own redactions, some of them repeatedly: together there are at least so many.
         left_out |= {kind: max(count, left_out.get(kind, 0)) for kind, count in line.pop("left_out", {}).items()}
         if count := line.pop("not_kept", 0):
             not_kept[number] = count
@@ -129,19 +129,19 @@ def load_sent(saved: str) -> SentRequests:
 
 
 def note_left_out(left_out: Sequence[Redaction]) -> None:
-    """Note what was left out for the question that the current task works on."""
+    """Record redactions for the question that the current task works on."""
     if left_out and (sent_log := current_sent_log()) is not None:
         sent_log.left_out.extend(left_out)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Redacting:
-    """The step that cuts what must not leave out of a request, and notes what that was."""
+    """The step that redacts requests, and records the redactions."""
 
     redactor: Redactor
 
     async def around(self, request: Request, call: Call[Request]) -> Replies:
-        """Ask without what must not leave. Raises InvalidRequest as `Redactor.filters` does."""
+        """Make the call with a redacted request. Raises InvalidRequest as `Redactor.filters` does."""
         redacted, left_out = await run_in_thread_if_long(_length(request), self.redactor.request, request)
         note_left_out(left_out)
         async with aclosing(call(redacted)) as replies:

@@ -1,7 +1,7 @@
-"""Every table of the database, column by column: what is personal, how it is found, and when it is deleted.
+"""Every table of the database, column by column: which data are personal, how to find them, and when to delete them.
 
-Export, erasure, retention and the end of an installation all work by this list. A test compares it with the real
-schema: a new column is a line here.
+Export, erasure, retention and the end of an installation all follow this list. A test compares it with the real schema:
+a new column is a line here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import LiteralString
 
 
 class Data(Enum):
-    """What a column holds."""
+    """The kind of data in a column."""
 
     NONE = "no personal data: the app's own keys and states, figures, times"
     PERSON = "a person's Slack id, or ids of several"
@@ -31,46 +31,46 @@ class Table:
 
     columns: Mapping[str, Data]
     holds: str = ""
-    """What its rows say, in a sentence, if docs/security.md does not name the table."""
+    """A sentence on the contents of its rows, unless docs/security.md names the table."""
 
     of_person: LiteralString | None = None
-    """Finds the rows of a person by `%(user)s`, in the workspace `%(team)s` or, if that is NULL, in each.
+    """Finds the rows of a person by `%(user)s`, in the workspace `%(team)s` or, if that is NULL, in all.
 
-    None for a table without such rows, or one whose rows go with those of `parent`.
+    None for a table without such rows, or one whose rows are deleted with those of `parent`.
     """
 
     of_workspace: LiteralString | None = None
     """Finds the rows of the workspaces `%(teams)s`; None as in `of_person`."""
 
     exported: LiteralString | None = None
-    """What is exported of a person's row, as JSON, if that is not the row."""
+    """The exported form of a person's row, as JSON, if it is not the whole row."""
 
     parent: str | None = None
     """The table with whose rows these are deleted."""
 
     forget_person: Mapping[str, LiteralString] = field(default_factory=dict)
-    """What is set in a person's rows instead of deleting them."""
+    """The values set in a person's rows instead of deleting them."""
 
     forget_workspace: Mapping[str, LiteralString] = field(default_factory=dict)
-    """The same for a workspace; `of_workspace` finds the rows no more afterwards."""
+    """The same for a workspace; `of_workspace` does not find the rows afterwards."""
 
     limited_person: str | None = None
-    """A column of `forget_person` that stays if it names the person who erases: whom an admin's limit is for."""
+    """A column of `forget_person` that stays if it names the person who erases, whom an admin has limited."""
 
     forgotten_with: str | None = None
-    """The table without whose rows nothing says whose these are."""
+    """The table that alone tells whose rows these are."""
 
     outdated: LiteralString | None = None
     """Finds the rows that are older than `%(days)s` days by the database's clock."""
 
     emptied: Mapping[str, LiteralString] = field(default_factory=dict)
-    """What is set in outdated rows; if this is empty, they are deleted."""
+    """The values set in outdated rows; if empty, the rows are deleted."""
 
 
 def _columns(
     *, person: str = "", place: str = "", text: str = "", credentials: str = "", none: str = ""
 ) -> dict[str, Data]:
-    """Return what columns hold, from their names."""
+    """Return the kind of data of each column, from the columns' names."""
     names = {PERSON: person, PLACE: place, TEXT: text, SECRET: credentials, NONE: none}
     return {column: data for data, listed in names.items() for column in listed.split()}
 
@@ -100,7 +100,7 @@ QUESTIONS_EMPTIED: Mapping[str, LiteralString] = {
     "response_url": "NULL",
     "text_deleted_at": "now()",
 }
-"""What becomes of a settled question whose text is no longer kept; who asked, its state and its cost stay."""
+"""The values of a settled question after its texts are deleted; its asker, its state and its cost stay."""
 
 TABLES: Mapping[str, Table] = {
     "digests": Table(
@@ -149,15 +149,15 @@ TABLES: Mapping[str, Table] = {
         outdated="asked_at < now() - interval '1 hour'",
         columns=_columns(person="user_id", none="question_id asked_at"),
     ),
-    # What leaves for a question is saved before it does, and goes with the question's text, by a trigger. What was
-    # saved while its question was being deleted goes a day later.
+    # Requests of a question are saved before they are sent, and deleted with the question's text, by a trigger. Those
+    # saved while their question was being deleted are deleted a day later.
     "sent_requests": Table(
         of_person=_OWN_QUESTION,
         of_workspace="question_id IN (SELECT id FROM questions WHERE team_id = ANY(%(teams)s))",
         outdated=f"at <= now() - (%(days)s + 1) * interval '1 day' AND NOT {_HAS_TEXT}",
         columns=_columns(text="request", none="question_id id at"),
     ),
-    # What anyone is answered who asks what the app itself offers; only before that, whose question gets the answer.
+    # Answers to the app's own offers, given to anyone who asks the same; only before that do they name a question.
     "shared_answers": Table(
         of_person=_OWN_QUESTION,
         of_workspace=_WORKSPACE,
@@ -180,7 +180,7 @@ TABLES: Mapping[str, Table] = {
             "uncleared_since queue",
         ),
     ),
-    # What was sent to find the claims of a message goes to the question, or after a day.
+    # The requests that found the claims of a message are moved to the question, or deleted after a day.
     "proposals": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
@@ -201,9 +201,9 @@ TABLES: Mapping[str, Table] = {
         of_person="(user_id = %(user)s OR %(user)s = ANY(string_to_array(settings ->> 'askers', ' ')))"
         " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
         of_workspace=_WORKSPACE,
-        # The rest is the channel's, and others'.
+        # The rest belongs to the channel, and to others.
         exported="jsonb_build_object('team_id', t.team_id, 'channel_id', t.channel_id, 'names_you', true)",
-        # Without the only one who may ask, admins may; it must not become everyone.
+        # Without the only person who may ask, admins may; it must not become everyone.
         forget_person={
             "user_id": "CASE WHEN user_id = %(user)s THEN '' ELSE user_id END",
             "settings": "CASE WHEN %(user)s = ANY(string_to_array(settings ->> 'askers', ' '))"
@@ -213,14 +213,14 @@ TABLES: Mapping[str, Table] = {
         },
         columns=_columns(person="settings user_id", place="team_id channel_id", none="at"),
     ),
-    # These rules are the workspace's own, and name no one.
+    # These rules are the workspace's own, and name nobody.
     "workspace_settings": Table(of_workspace=_WORKSPACE, columns=_columns(place="team_id", none="settings at")),
     "homes": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
         columns=_columns(person="user_id", place="team_id", none="opened_at shown_at for_admins page"),
     ),
-    # Of many workspaces, the id is that of the one where the person was seen, a colon, and the person's.
+    # With many workspaces, the id is that of the workspace where the person was seen, a colon, and the person's.
     "user_teams": Table(
         of_person="(user_id = %(user)s OR split_part(user_id, ':', 2) = %(user)s"
         " AND (%(team)s::text IS NULL OR split_part(user_id, ':', 1) = %(team)s))",
@@ -248,7 +248,7 @@ TABLES: Mapping[str, Table] = {
         of_workspace=_WORKSPACE,
         columns=_columns(place="team_id", none="starts appends stops edits no_streams_until"),
     ),
-    # The log's rows stay; whose they are, only `audit_people` tells.
+    # The log's rows stay; only `audit_people` tells whose they are.
     "audit": Table(
         of_person=f"(team_id, who) IN (SELECT team_id, who FROM audit_people WHERE {_PERSON})",
         forgotten_with="audit_people",
@@ -303,7 +303,7 @@ TABLES: Mapping[str, Table] = {
     "oauth_states": Table(
         columns=_columns(none="state_hash expires_at"),
     ),
-    # Kept: it is how an uninstalled app knows to refuse requests.
+    # Kept, because an uninstalled app refuses requests by it.
     "workspaces": Table(
         columns=_columns(
             place="id team_id enterprise_id",
@@ -314,7 +314,7 @@ TABLES: Mapping[str, Table] = {
     "attempts": Table(
         columns=_columns(none="id at provider kind seconds error_class cost_usd"),
     ),
-    # Without the person, what a call cost stays for the workspace's sums.
+    # Without the person, the cost of a call stays for the workspace's sums.
     "ledger": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
@@ -359,7 +359,7 @@ TABLES: Mapping[str, Table] = {
         outdated="period < date_trunc('week', now() AT TIME ZONE 'UTC')::date AND at < now() - interval '1 hour'",
         columns=_columns(place="team_id", none="period salt person spent at full_at"),
     ),
-    # It stays until an admin resumes, also without the one who paused.
+    # It stays until an admin resumes spending, even without the person who paused it.
     "spending_pauses": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
@@ -387,7 +387,7 @@ TABLES: Mapping[str, Table] = {
     "schema_migrations": Table(
         columns=_columns(none="name applied_at adds"),
     ),
-    # A job holds the id of a question and nothing else, and is deleted with the end of its question.
+    # A job contains a question's id and nothing else, and is deleted with the end of its question.
     "procrastinate_jobs": Table(
         columns=_columns(
             none="id queue_name task_name priority lock queueing_lock args status scheduled_at attempts "
@@ -408,12 +408,12 @@ TABLES: Mapping[str, Table] = {
 
 
 def assignments(values: Mapping[str, LiteralString]) -> LiteralString:
-    """Return what follows `SET` in an UPDATE that gives columns these values."""
+    """Return the text after `SET` in an UPDATE that gives columns these values."""
     return ", ".join(f"{column} = {value}" for column, value in values.items())
 
 
 def of_people() -> Iterator[tuple[str, Table, LiteralString]]:
-    """Yield the tables with rows of people, and how they are found."""
+    """Yield the tables with rows of people, and the condition that finds them."""
     for name, table in TABLES.items():
         if table.of_person is not None:
             yield name, table, table.of_person
