@@ -1,4 +1,4 @@
-"""What admins see of their workspace in the home tab: problems, and the limits of services."""
+"""The admins' view of their workspace in the home tab: problems, and the limits of services."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ DIRECT = "D"
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Something that is wrong, and what an admin can do about it; both are sentences."""
+    """A problem, and an admin's remedy; both are sentences."""
 
     text: str
     fix: str
 
 
 FindProblems = Callable[[str], Awaitable[Sequence[Problem]]]
-"""Returns what is wrong in a workspace. Raises database errors."""
+"""Returns the problems of a workspace. Raises database errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LaneUse:
-    """How many calls of a kind a service takes a minute, and how many left in the fullest minute of the last hour.
+    """A service's limit of calls per minute for a kind of call, and the calls in the fullest minute of the last hour.
 
-    `source` is who said so: `tier` (the smallest), `reply` or `set`. `others` are calls of other programs with the key
-    that the service counted in a minute of the last hour; None if it did not.
+    `source` is the origin of the limit: `tier` (the smallest), `reply` or `set`. `others` are calls of other programs
+    with the same key that the service counted in a minute of the last hour; None if it counted none.
     """
 
     lane: str

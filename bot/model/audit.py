@@ -17,7 +17,7 @@ BEGINNING = "0" * 64
 """The hash before the first entry."""
 
 APP = ""
-"""Who did what no person did."""
+"""Stands for the app itself as the one who acted."""
 
 
 _PERSON = re.compile(r"\b[UW][A-Z0-9]{7,20}\b")
@@ -27,15 +27,15 @@ _SHORT = re.compile(r"[UW][A-Z0-9]{1,20}")
 """A person's id of any length, in a place for ids."""
 
 _ASKERS = re.compile(r'(?<="askers": ")[^"]*')
-"""Such a place: whom the settings of a channel list, with spaces between them."""
+"""Such a place: the people in a channel's settings, with spaces between them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """Something that an admin or the app did, to be recorded in the transaction that does it.
+    """An action of an admin or the app, recorded in the same transaction.
 
-    `what` is such as `channel.settings`, `subject` the id of what it is about, `before` and `after` are JSON values
-    without any text that people wrote. Ids of people in them are replaced by their pseudonyms.
+    `what` is such as `channel.settings`, `subject` the id of the changed thing; `before` and `after` are JSON values
+    without any text that people wrote. Ids of people in them are replaced by pseudonyms.
     """
 
     team_id: str
@@ -49,7 +49,7 @@ class Change:
 
 
 def stop_change(row: QuestionRow, user_id: str) -> Change | None:
-    """Return what is recorded when a person stops a question; None for its asker."""
+    """Return the change to record when a person stops a question; None for its asker."""
     if user_id == row.user_id:
         return None
     return Change(
@@ -65,7 +65,7 @@ def stop_change(row: QuestionRow, user_id: str) -> Change | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One entry of the log. `before` and `after` are JSON, None if the entry is not about a change."""
+    """One entry of the log. `before` and `after` are JSON, None unless the entry is about a change."""
 
     team_id: str
     number: int
@@ -80,7 +80,7 @@ class Entry:
     after: str | None = None
 
     def hash(self, previous: str) -> str:
-        """Return the hash of the entry after one with the hash `previous`: SHA-256 in hexadecimal."""
+        """Return the entry's hash (SHA-256 in hexadecimal), given the hash of the entry before it."""
         values = vars(self) | {"at": self.at.astimezone(UTC).isoformat(timespec="microseconds")}
         return hashlib.sha256(json.dumps([previous, values], sort_keys=True).encode()).hexdigest()
 
@@ -97,7 +97,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """How many entries a workspace has, and the hash of the last one."""
+    """The number of a workspace's entries, and the hash of the last one."""
 
     team_id: str
     count: int
@@ -113,7 +113,7 @@ class SigningKey:
 
     @property
     def id(self) -> str:
-        """What names the key without revealing it."""
+        """An id that identifies the key without revealing it."""
         return hashlib.sha256(b"audit key:" + self.secret).hexdigest()[:16]
 
     def sign(self, head: Head) -> str:
@@ -122,7 +122,7 @@ class SigningKey:
         return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()
 
     def has_signed(self, head: Head, signature: str) -> bool:
-        """Return whether a signature is this key's."""
+        """Return whether this key made a signature."""
         return hmac.compare_digest(self.sign(head), signature)
 
 
@@ -132,7 +132,7 @@ def pseudonym(key: bytes, *, team_id: str, user_id: str) -> str:
 
 
 def people_in(text: str | None) -> set[str]:
-    """Return the ids of people in a subject, or in the JSON text of what was before or is after a change."""
+    """Return the ids of people in a subject, or in the JSON text before or after a change."""
     people: set[str] = set()
 
     def find(user: str) -> str:
@@ -144,7 +144,7 @@ def people_in(text: str | None) -> set[str]:
 
 
 def without_people(text: str | None, pseudonym_of: Callable[[str], str]) -> str | None:
-    """Return such a text in which each id of a person is replaced by the person's pseudonym."""
+    """Return such a text with each person's id replaced by a pseudonym."""
 
     def replace(words: str) -> str:
         return " ".join(pseudonym_of(one) if _SHORT.fullmatch(one) else one for one in words.split(" "))
@@ -157,9 +157,10 @@ def without_people(text: str | None, pseudonym_of: Callable[[str], str]) -> str 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditHealth:
-    """Whether the log is written: how long the first entry has waited to be chained, in seconds, and what was lost.
+    """The state of the log: how long its first entry has waited to be chained, in seconds, and any loss.
 
-    `lost_at` is when something was last not recorded at all, in the last day; `broken` if that cannot be read.
+    `lost_at` is the last time of the past day at which an entry was not recorded at all. `broken` is whether this
+    cannot be read.
     """
 
     waiting_seconds: float = 0.0
@@ -168,12 +169,12 @@ class AuditHealth:
 
     @property
     def ok(self) -> bool:
-        """Whether everything is recorded within a minute."""
+        """Whether all events are chained within a minute."""
         return not self.broken and self.lost_at is None and self.waiting_seconds < MAX_WAIT_SECONDS
 
     @property
     def problem(self) -> str:
-        """What is wrong, as a sentence; empty if nothing is."""
+        """A sentence on the problem; empty if there is none."""
         if self.broken:
             return "The audit log cannot be read."
         if self.lost_at is not None:
@@ -184,4 +185,4 @@ class AuditHealth:
 
 
 MAX_WAIT_SECONDS = 60.0
-"""An entry is chained about a second after what it records."""
+"""An entry is chained about a second after its event."""

@@ -1,4 +1,4 @@
-"""What features add to the home tab."""
+"""The features' parts of the home tab."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Literal
 from bot.model.message import Block
 
 Place = Literal["top", "page", "end", "admin", "admin_end"]
-"""Parts of a home tab: the first row, a person's own page and its last row, and above and below the use of a workspace
-on the page for admins.
+"""Parts of a home tab.
+
+These are the first row, a person's own page and its last row, and, on the page for admins, above and below the
+workspace's use.
 """
 
 
@@ -18,8 +20,8 @@ on the page for admins.
 class HomeSection:
     """A part of a home tab, by its place; in a row, `blocks` are buttons.
 
-    `blocks` takes the ids of the workspace and the person. Who asks for a section for admins has checked that the
-    person is one; buttons among its blocks go into the row for all that the page has no room for.
+    `blocks` takes the ids of the workspace and the person. For a section for admins, the caller has checked that the
+    person is one; buttons among its blocks go into the row that opens complete lists.
     """
 
     place: Place

@@ -1,7 +1,6 @@
-"""Which requests and people belong to the workspace that the app is installed in.
+"""Decides which requests and people belong to the workspace in which the app is installed.
 
-https://docs.slack.dev/reference/methods/auth.test
-https://docs.slack.dev/reference/objects/user-object
+https://docs.slack.dev/reference/methods/auth.test https://docs.slack.dev/reference/objects/user-object
 https://docs.slack.dev/apis/slack-connect
 """
 
@@ -29,15 +28,15 @@ LIFECYCLE_EVENTS = frozenset({"app_uninstalled", "tokens_revoked"})
 
 GRANTED, ACCESS_REVOKED = "team_access_granted", "team_access_revoked"
 ACCESS_EVENTS = frozenset({GRANTED, ACCESS_REVOKED})
-"""Events that let workspaces of an organization have its app, or take them off it."""
+"""Events by which an organization gives its app to workspaces, or removes it from them."""
 
 FOREIGN = "another workspace or app"
-"""Why a request is refused that is not for an installation of this app."""
+"""The reason for refusing a request that is not for an installation of this app."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """Where the app is installed: a workspace, or a whole organization. `enterprise_id` is None without one."""
+    """The place of an installation: a workspace, or a whole organization. `enterprise_id` is None without one."""
 
     team_id: str
     enterprise_id: str | None = None
@@ -46,12 +45,12 @@ class Identity:
 
     @property
     def id(self) -> str:
-        """Return the id under which the installation is kept."""
+        """Return the id under which the installation is saved."""
         return self.enterprise_id if self.is_enterprise_install and self.enterprise_id else self.team_id
 
     @property
     def ids(self) -> frozenset[str]:
-        """Return the ids that are the installation's own: the workspace's and the organization's."""
+        """Return the installation's own ids: the workspace's and the organization's."""
         return frozenset(filter(None, (self.team_id, self.enterprise_id)))
 
     @classmethod
@@ -61,7 +60,7 @@ class Identity:
 
     @classmethod
     def from_auth_test(cls, answer: Mapping[str, Any]) -> Identity | None:
-        """Read what auth.test answered; None if it names no workspace."""
+        """Parse the reply of auth.test; None if it names no workspace."""
         team, enterprise = _text(answer, "team_id"), _text(answer, "enterprise_id") or None
         if not (team or enterprise):
             return None
@@ -75,7 +74,7 @@ class Identity:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestOrigin:
-    """The workspace, organization and app that a request names; empty if it names none."""
+    """The workspace, organization and app that a request names; those that it does not name are empty."""
 
     team_id: str = ""
     enterprise_id: str = ""
@@ -83,11 +82,11 @@ class RequestOrigin:
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> RequestOrigin:
-        """Read a command, an event, a click or a submitted form.
+        """Parse a command, an event, a click or a submitted form.
 
-        An event from a shared channel may name its sender's workspace. Then the authorization names the installation
-        for which the app gets it: a workspace, or an organization. Of the two workspaces that the event then names, the
-        one with that organization counts; without one it is the organization itself. A form from a shared channel names
+        An event from a shared channel may name its sender's workspace. Its authorization then names the installation
+        for which the app receives it: a workspace, or an organization. Of the two workspaces in such an event, the one
+        in that organization counts; without one, the organization itself counts. A form from a shared channel names
         both, too: its `view.app_installed_team_id` is the installation's.
         """
         team = _text(body, "team_id") or _id(body, "team")
@@ -101,13 +100,13 @@ class RequestOrigin:
             team = _text(authorization, "team_id") or team
         installed = _text(_part(body, "view"), "app_installed_team_id")
         if installed and team and installed not in {team, enterprise}:
-            # A form that was opened in a shared channel, by a person of another workspace.
+            # A form that a person of another workspace opened in a shared channel.
             team, enterprise = installed, installed if installed.startswith("E") else ""
         return cls(team_id=team, enterprise_id=enterprise, app_id=_text(body, "api_app_id"))
 
 
 def _workspace_in(enterprise: str, body: Mapping[str, Any]) -> str:
-    """Return which of the workspaces that an event names is of an organization; empty if none is said to be."""
+    """Return the workspace in an event that belongs to an organization; empty if the event does not say so of any."""
     for prefix in ("", "context_"):
         if enterprise and _text(body, f"{prefix}enterprise_id") == enterprise:
             return _text(body, f"{prefix}team_id")
@@ -136,8 +135,8 @@ def is_lifecycle(body: Mapping[str, Any]) -> bool:
 def ended_installation(body: Mapping[str, Any]) -> str:
     """Return the id of the installation that an event ends; empty if it names none.
 
-    Of an organization Slack names only the organization, or says so in the authorization; an event that names a
-    workspace besides is of that workspace's own installation.
+    For an organization's installation, Slack names only the organization, or says so in the authorization. An event
+    that also names a workspace is about that workspace's own installation.
     https://docs.slack.dev/reference/events/app_uninstalled
     """
     named = RequestOrigin.from_body(body)
@@ -148,7 +147,7 @@ def ended_installation(body: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class AccessChange:
-    """Which workspaces an organization lets have its app, or takes off it; `at` is when, by Slack's clock."""
+    """The workspaces to which an organization gives its app, or from which it removes the app; `at` is Slack's time."""
 
     enterprise_id: str
     team_ids: Sequence[str]
@@ -157,7 +156,7 @@ class AccessChange:
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> AccessChange | None:
-        """Read an event; None if it is another one, or names no organization or no workspace.
+        """Parse an event; None for another event, or without an organization or a workspace.
 
         https://docs.slack.dev/reference/events/team_access_granted
         https://docs.slack.dev/reference/events/team_access_revoked
@@ -181,7 +180,7 @@ def of_organization(body: Mapping[str, Any]) -> bool:
 
 
 def event_time(body: Mapping[str, Any]) -> datetime:
-    """Return when an event happened by Slack's clock; the current time if it does not say."""
+    """Return an event's time by Slack's clock; the current time if it has none."""
     at = body.get("event_time")
     try:
         return datetime.fromtimestamp(float(at), UTC) if isinstance(at, int | float) else datetime.now(UTC)
@@ -190,18 +189,19 @@ def event_time(body: Mapping[str, Any]) -> datetime:
 
 
 EVENT_SECONDS = 1
-"""Slack's `event_time` has whole seconds."""
+"""The precision of Slack's `event_time`: whole seconds."""
 
 
 def is_in_same_second(event_at: datetime, began: datetime | None) -> bool:
-    """Return whether an event may be from before or from after a moment, by its time."""
+    """Return whether an event and a moment are too close to tell which came first."""
     return began is not None and event_at <= began < event_at + timedelta(seconds=EVENT_SECONDS)
 
 
 def click_team_ids(body: Mapping[str, Any]) -> frozenset[str]:
     """Return the ids of the workspace in which a person clicked.
 
-    Slack names none for an app of a whole organization: then return the person's workspace and the organization.
+    For an app of a whole organization Slack names no workspace; then return the person's workspace and the
+    organization.
     """
     if team := _id(body, "team"):
         return frozenset({team})
@@ -209,23 +209,23 @@ def click_team_ids(body: Mapping[str, Any]) -> frozenset[str]:
 
 
 def team_of(body: Mapping[str, Any]) -> str:
-    """Return the workspace of a command, a shortcut, a click or a submission, under which its person's rows are.
+    """Return the workspace of a command, a shortcut, a click or a submission, under which the person's rows are saved.
 
-    Slack names none in the clicks of an app of a whole organization: then it is the person's, as in the commands.
+    In clicks of an app of a whole organization, Slack names no workspace; then it is the person's, as in commands.
     """
     origin = RequestOrigin.from_body(body)
     return origin.team_id or user_team_of(body) or origin.enterprise_id
 
 
 def user_team_of(body: Mapping[str, Any]) -> str:
-    """Return the workspace that an event or a click names as the person's; empty if it names none."""
+    """Return the person's workspace according to an event or a click; empty if it names none."""
     event = _part(body, "event")
     return _text(event, "user_team") or _text(_part(body, "user"), "team_id")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """What the app reads of a person's profile. `outside`: Slack calls them a guest, a stranger or a bot."""
+    """The used parts of a person's profile. `outside` is whether Slack calls them a guest, a stranger or a bot."""
 
     team_id: str = ""
     enterprise_id: str = ""
@@ -237,7 +237,7 @@ class Profile:
 
     @classmethod
     def from_user(cls, user: Mapping[str, Any]) -> Profile:
-        """Read the `user` of users.info."""
+        """Parse the `user` in a reply of users.info."""
         return cls(
             team_id=_text(user, "team_id"),
             enterprise_id=_text(user, "enterprise_id") or _text(_part(user, "enterprise_user"), "enterprise_id"),
@@ -250,7 +250,7 @@ class Profile:
         )
 
     def is_admin_of(self, ours: Identity | None) -> bool:
-        """Return whether an admin is one of the workspace or its organization; of any while that is unknown.
+        """Return whether the person is an admin of the workspace or its organization; of any, while ours is unknown.
 
         An admin of another workspace is no admin here.
         """
@@ -265,11 +265,11 @@ class Affiliation(Enum):
 
 
 def affiliation_of(profile: Profile | None, *, user_team: str, ours: Identity) -> Affiliation | None:
-    """Return whether a person is a full member of the workspace, or of its organization; None if that is unknown.
+    """Return whether a person is a full member of the workspace, or of its organization; None if this is unknown.
 
-    `user_team` is the workspace that an event named as theirs, empty if none did. Without a `profile` it can only say
-    that someone is from elsewhere: guests are of our own workspace. A profile that names neither our workspace nor our
-    organization is no member's.
+    `user_team` is the person's workspace according to an event, empty if no event named one. Without a `profile`, it
+    can only show that someone is from elsewhere, since guests are of our own workspace. A profile that names neither
+    our workspace nor our organization is not a member's.
     """
     theirs = {profile.team_id, profile.enterprise_id} - {""} if profile is not None else set()
     if profile is not None and (profile.outside or not theirs & ours.ids):
@@ -281,7 +281,7 @@ def affiliation_of(profile: Profile | None, *, user_team: str, ours: Identity) -
 
 
 def is_other_workspace(user_team: str, *, ours: Identity) -> bool:
-    """Return whether an event's `user_team` is another workspace or organization than the app's; not if empty."""
+    """Return whether an event's `user_team` is another workspace or organization than the app's; False if empty."""
     return bool(user_team) and user_team not in ours.ids
 
 

@@ -17,12 +17,12 @@ class Audience(Enum):
     ASKER = "asker"
     CHANNEL = "channel"
     THREAD = "thread"
-    """Those who read the question above it: in a thread, or in the direct messages of its asker."""
+    """The readers of the question: in a thread, or in the direct messages of its asker."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutgoingMessage:
-    """One Slack message. `text` is what screen readers and notifications read, so it is never empty.
+    """One Slack message. `text` is for screen readers and notifications, so it is never empty.
 
     A `private` message is only for the asker, even if the question was asked in public.
     """
@@ -41,9 +41,9 @@ class SuggestedPrompt(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MarkdownFile:
-    """A file to send to a person, most often of Markdown: its name, the title that Slack shows, and what is in it.
+    """A file for a person, usually Markdown: its name, the title that Slack shows, and its contents.
 
-    What is long is in `data`.
+    Long contents are in `data`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a person and a channel have set; None or an empty list for what is not set."""
+"""The settings of people and channels; None or an empty list for those that are not set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_MODELS = ("none",)
 
 @dataclass(frozen=True, kw_only=True)
 class PersonSettings:
-    """What a person prefers. `model` is a model or an effort, `language` ISO 639-1, `domains` as in `Filters`.
+    """A person's preferences. `model` is a model or an effort, `language` is ISO 639-1, `domains` are as in `Filters`.
 
     `follow_ups` is whether the person's replies without a mention are questions.
     """
@@ -31,11 +31,11 @@ class PersonSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelSettings:
-    """The settings of a channel: defaults for people who prefer nothing, and rules for all.
+    """The settings of a channel: defaults for people without preferences, and rules for all.
 
     `allow` and `deny` are host names without a `-`; an empty `allow` allows all. `askers` is `EVERYONE`, `ADMINS`, or
-    user ids with spaces between them. `history` is whether what people wrote in a thread is sent with a question.
-    `external` is whether guests and people from elsewhere may ask. `max_effort`, `models` and `instructions` are as in
+    user ids separated by spaces. `history` is whether earlier messages of a thread are sent with a question. `external`
+    is whether guests and people from elsewhere may ask. `max_effort`, `models` and `instructions` are as in
     `WorkspaceSettings`.
     """
 
@@ -59,8 +59,8 @@ class ChannelSettings:
 class WorkspaceSettings:
     """The rules of a workspace, which its channels can only narrow: `allow` and `deny` as in `ChannelSettings`.
 
-    `models` are those that may be named, as `vendor/model`; none of them is `NO_MODELS`, all an empty tuple.
-    `instructions` go before each conversation. `store_nothing` rules out what is stored at the search service.
+    `models` are the allowed models as `vendor/model`; `NO_MODELS` allows none, an empty tuple all. `instructions` come
+    before each conversation. `store_nothing` excludes answers that the search service would store.
     """
 
     place: ClassVar[str] = "workspace"
@@ -80,7 +80,7 @@ Rules = WorkspaceSettings | ChannelSettings
 class Preferences:
     """The settings of a person, of the channel that the person is in, and of the workspace.
 
-    `defaults` are what the app is set up with for what is not set, in words, by field.
+    `defaults` are the app's values, in words, by field, for settings that are not set.
     """
 
     person: PersonSettings = PersonSettings()
@@ -90,7 +90,7 @@ class Preferences:
 
     @property
     def rules(self) -> tuple[Rules, ...]:
-        """What holds for everyone there, the wider first."""
+        """The rules that apply to everyone there, the wider first."""
         return self.workspace, self.channel
 
 

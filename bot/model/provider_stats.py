@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderStats:
-    """One provider over a period: how often it was asked and answered, and how fast.
+    """One provider over a period: the numbers of requests and answers, and the speed.
 
-    `p50` and `p95` are the seconds that answers took, None without any.
+    `p50` and `p95` are the seconds of its answers, None without any.
     """
 
     provider: str

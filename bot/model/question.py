@@ -19,22 +19,22 @@ OPEN = frozenset({"received", "working", "delivering"})
 """The states of a question that is not settled."""
 
 RECORDED = "Recorded example"
-"""The provider of a replayed answer: no one asked the web, and no one paid."""
+"""The provider of a replayed answer: nobody asked the web, and nobody paid."""
 
 CHANNEL_THREADS = frozenset({"mention", "follow_up"})
 """The surfaces whose questions are messages in channels, answered in their threads for everyone there."""
 
 CLOCKS_DIFFER_SECONDS = 300.0
-"""The database's clock, for questions, and Slack's clock, for messages, differ by less than this."""
+"""The clocks of the database (questions) and of Slack (messages) differ by less than this."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewQuestion:
-    """What a listener knows about a question when it is saved."""
+    """A listener's knowledge of a question when it is saved."""
 
     id: UUID
     delivery_key: str
-    """The same for all deliveries of one question."""
+    """A key that is the same for all deliveries of one question."""
 
     surface: str
     command: str
@@ -44,10 +44,10 @@ class NewQuestion:
     user_id: str
     response_url: str | None = field(default=None, repr=False)
     thread_ts: str | None = None
-    """The thread in which it is answered."""
+    """The thread of the answer."""
 
     message_ts: str | None = None
-    """The app's message in that thread which the answer replaces."""
+    """The app's message in that thread that the answer replaces."""
 
     again: UUID | None = None
     """The earlier question that this one asks again."""
@@ -56,27 +56,27 @@ class NewQuestion:
     """Whether it continues no earlier conversation."""
 
     parent: UUID | None = None
-    """The question below whose answer a button asked this one; the answer to it is a message of its own."""
+    """The question whose answer has the button that asked this one; the new answer is a message of its own."""
 
     action: str = ""
     """The action of that button."""
 
     resubmittable: bool = False
-    """Whether its refusal is not remembered, because a person can click or submit a form again."""
+    """Whether a refusal is not remembered, because the person can click or submit again."""
 
     late_seconds: int = 0
-    """How long after it was written Slack has delivered the message, if that was not the first try."""
+    """The delay in seconds of a message that Slack did not deliver at the first attempt; 0 otherwise."""
 
     limited: bool = True
     """Whether limits of questions apply."""
 
     queue: str = "default"
-    """Where its job waits: in the lane of its first call."""
+    """The queue of its job: the lane of its first call."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What a person chose in the modal for questions: a command, and its options by name; a flag's value is empty."""
+    """A person's choices in the modal for questions: a command, and its options by name; a flag's value is empty."""
 
     command: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -87,23 +87,23 @@ class Received(Enum):
 
     NEW = "new"
     DUPLICATE = "known"
-    """It was delivered before."""
+    """The question was received before."""
     TOO_MANY_OPEN = "too_many_open"
     """The person has as many open questions as allowed; nothing was written."""
     TOO_FAST = "too_fast"
     """The person, or the channel, has asked as often as allowed; nothing was written."""
     THREAD_FULL = "thread_full"
-    """The thread has had its answers for this minute; nothing was written."""
+    """The thread has had its most answers for this minute; nothing was written."""
     TWIN = "twin"
     """The same question of the same person waits for its turn; nothing was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Waits:
-    """How many questions are `ahead` of one in its queue, and of how many other `people`.
+    """The number of questions `ahead` of one in its queue, and of other `people` who asked them.
 
-    One that is `waiting` is not in the queue yet, since others of its person or its workspace are; these are then the
-    most. `seconds` is about how long it waits for its turn; None if it needs none.
+    A `waiting` question is not in the queue yet, since others of its person or workspace are; the numbers are then
+    upper bounds. `seconds` is the approximate wait for its turn; None if it needs no turn.
     """
 
     ahead: int = field(default=0, compare=False)
@@ -114,7 +114,7 @@ class Waits:
 
 @dataclass(frozen=True, kw_only=True)
 class Insertion(Waits):
-    """The result of inserting a question, and the command of the earlier question that it closed, if it closed one."""
+    """The result of inserting a question, and the command of the earlier question that it closed, if any."""
 
     received: Received
     withdrawn: str | None = None
@@ -122,14 +122,14 @@ class Insertion(Waits):
 
 @dataclass(frozen=True, kw_only=True)
 class Place(Waits):
-    """The state of a question, and how it waits while it is `received`."""
+    """The state of a question, and its wait while it is `received`."""
 
     state: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateWait:
-    """In how many seconds a person may ask again; the limit is the person's (`user`) or the `channel`'s."""
+    """The seconds until a person may ask again; the limit is the person's (`user`) or the `channel`'s."""
 
     kind: str
     seconds: float
@@ -147,9 +147,9 @@ class OpenQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """An earlier question of a conversation and what is remembered of its answer; `own` is by the same person.
+    """An earlier question of a conversation and the remembered part of its answer; `own` is by the same person.
 
-    `ts` is that of the message that asked it, `about` the text of the message that it was about, if there was one.
+    `ts` is that of the message that asked it; `about` is the text of the message that the question is about, if any.
     """
 
     command: str
@@ -161,7 +161,7 @@ class Turn:
 
 
 class ThreadMessage(NamedTuple):
-    """A message in a thread that is not to the app; `author` numbers the people, and is 0 for the asker."""
+    """A message in a thread that is not for the app; `author` numbers the people, and is 0 for the asker."""
 
     text: str
     author: int
@@ -169,7 +169,7 @@ class ThreadMessage(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Thread:
-    """What people wrote in a thread before a question, the oldest first; not `complete` if some was not read."""
+    """People's messages in a thread before a question, the oldest first; not `complete` if some were not read."""
 
     messages: tuple[ThreadMessage, ...] = ()
     complete: bool = True
@@ -191,7 +191,7 @@ class QuestionRow:
     user_id: str
     response_url: str | None = field(repr=False)
     response_uses: int
-    """How many uses of the response_url were taken."""
+    """The number of uses of the response_url."""
 
     message_ts: str | None
     thread_ts: str | None
@@ -203,17 +203,17 @@ class QuestionRow:
 
     outcome: str | None
     part: int
-    """The message that is posted next."""
+    """The number of the message to post next."""
 
     run_id: str | None
     received_at: datetime
     """When it was received by the database's wall clock."""
 
     received: float
-    """The same by this process's monotonic clock, computed from its age in the database."""
+    """The same by this process's monotonic clock, computed from the question's age in the database."""
 
     unconfirmed: int = 0
-    """How many posts of the present part to the response_url got no clear reply."""
+    """The number of posts of the current part to the response_url without a clear reply."""
 
     delivery_key: str = ""
     conversation: UUID | None = None
@@ -226,18 +226,18 @@ class QuestionRow:
     """How many characters of the answer Slack has confirmed."""
 
     streaming: bool = False
-    """Whether one of the messages may be open, even one that is not known here."""
+    """Whether one of the messages may still be streaming, even one that is unknown here."""
 
     parent: UUID | None = None
     """As in a `NewQuestion`."""
 
     action: str = ""
     public: bool | None = None
-    """Whether the answer to a command is for everyone in the channel; None before there is one."""
+    """Whether the answer to a command is for everyone in the channel; None before there is an answer."""
 
     late_seconds: int = 0
     just_settled: bool = False
-    """Whether it came to its end in the last two seconds, by the database's clock."""
+    """Whether it was settled within the last two seconds, by the database's clock."""
 
     text_deleted_at: datetime | None = None
     """When the texts of the question and its answer were deleted; None while they are kept."""
@@ -247,32 +247,32 @@ class QuestionRow:
 
     @property
     def replaces_clicked(self) -> bool:
-        """Whether its answer replaces the message in which a button asked it."""
+        """Whether its answer replaces the message whose button asked it."""
         return self.surface == "click" and not self.action
 
     @property
     def begins_thread(self) -> bool:
-        """Whether the question was asked by a message that was no reply, so its thread had no messages yet."""
+        """Whether the question came from a message that is no reply, so that its thread had no messages yet."""
         return bool(self.thread_ts) and self.delivery_key.endswith(f":{self.thread_ts}")
 
     @property
     def asked_ts(self) -> str:
-        """The `ts` of the message that asked, or about that of another question's arrival."""
+        """The `ts` of the asking message; for other questions, approximately that of their arrival."""
         return message_ts(self.delivery_key, self.received_at)
 
     @property
     def asked_after(self) -> str:
-        """A `ts` before all messages that belong to it, also if the clocks of Slack and of the database differ."""
+        """A `ts` before all messages of the question, even if the clocks of Slack and of the database differ."""
         return message_ts(self.delivery_key, self.received_at - timedelta(seconds=CLOCKS_DIFFER_SECONDS))
 
     @property
     def reference(self) -> str:
-        """The short id that the asker is shown and the log holds: `a7f3-19c2`."""
+        """The short id for the asker and the log: `a7f3-19c2`."""
         return reference(self.id)
 
     @property
     def ids(self) -> dict[str, object]:
-        """What a line of the log says of a question: which one, and to which command."""
+        """The fields that identify a question and its command in a log line."""
         return {"question": str(self.id), "command": self.command}
 
     @property
@@ -283,9 +283,9 @@ class QuestionRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Claimed:
-    """A question that was taken, and what decides whether it is answered, read at the same moment.
+    """A claimed question, and the data that decide whether it is answered, read at the same moment.
 
-    `closed` says that the app is no longer installed, `user_team` is the workspace that an event has named lately as
+    `closed` is whether the app is no longer installed. `user_team` is the workspace that a recent event has named as
     the asker's, empty if none did. `home_open` is whether the asker has opened the home tab lately.
     """
 
@@ -297,10 +297,10 @@ class Claimed:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOver:
-    """A closed question of which something may be left in Slack or at a service, for so many seconds.
+    """A question closed some `seconds` ago that may have left something in Slack or at a service.
 
-    `since` is when it was closed, or its message was deleted; None if it was cleared up once.
-    If its status message was `passed_on`, it is that of a question that was asked in its place.
+    `since` is when it was closed, or its message was deleted; None if it was cleared up once. If its status message was
+    `passed_on`, the message belongs to the question that replaced it.
     """
 
     row: QuestionRow
@@ -318,7 +318,7 @@ class Settled:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamEnding:
-    """How an answer ends whose text was shown while it was made: `blocks` returns what follows its text."""
+    """The end of an answer whose text was shown while it was written: `blocks` returns the blocks after its text."""
 
     answer: Answer
     blocks: Callable[[CitedText], tuple[Block, ...]]
@@ -330,10 +330,10 @@ class StreamEnding:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerButtons:
-    """What the buttons below an answer offer: `deeper` a longer answer, `sources` so many pages with their excerpts.
+    """The offers of the buttons below an answer: `deeper` a longer answer, `sources` the number of pages with excerpts.
 
-    `ask_about` asks about the pages that were found, `more` lists the next ones, `scheduled` makes a digest of news.
-    Each of the `next_questions` can be asked with one click.
+    `ask_about` asks about the pages found, `more` lists the next ones, `scheduled` makes a digest of news. Each of the
+    `next_questions` can be asked with one click.
     """
 
     deeper: bool = False
@@ -349,7 +349,7 @@ _NO_FIGURES = {"messages", "state", "remembered", "ending", "result", "public", 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The result of a question: its messages, and what the row keeps of it."""
+    """The result of a question: its messages, and the data for its row."""
 
     messages: Sequence[OutgoingMessage]
     state: str
@@ -360,35 +360,35 @@ class Outcome:
     seconds: float | None = None
     error: str | None = None
     remembered: str | None = None
-    """What of the answer goes with the next question of its conversation."""
+    """The part of the answer that goes with the next question of its conversation."""
 
     ending: StreamEnding | None = None
-    """How the answer ends in a message that shows its text already."""
+    """The end of the answer in a message that already shows its text."""
 
     result: dict[str, Any] | None = None
-    """What the buttons below the answer work with, as JSON values."""
+    """The data for the buttons below the answer, as JSON values."""
 
     public: bool | None = None
     """As in a `QuestionRow`."""
 
     sent: str | None = field(default=None, repr=False)
-    """What left for the search services and was not saved before."""
+    """The requests sent to search services that were not saved before."""
 
     replaced: Sequence[UUID] = ()
-    """What of that was saved before and is to be deleted, as `SentLog.take_all` returns both."""
+    """The ids of saved requests to delete; `SentLog.take_all` returns them with `sent`."""
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What the row keeps of it besides its messages, by column."""
+        """The data for the row besides its messages, by column."""
         return {name: value for name, value in vars(self).items() if name not in _NO_FIGURES}
 
 
 def message_ts(delivery_key: str, received_at: datetime) -> str:
-    """Return the `ts` in the delivery key of a message, or a time in its form if the key is another's."""
+    """Return the `ts` in the delivery key of a message; for other keys, a time in the form of a `ts`."""
     found = re.fullmatch(r"[^:]+:[^:]+:(\d+\.\d+)(?::.*)?", delivery_key)
     return found[1] if found else f"{received_at.timestamp():.6f}"
 
 
 def reference(question_id: UUID) -> str:
-    """Shorten a question's id to what a person can read out: eight digits in two groups."""
+    """Return a question's short id, which a person can read out: eight digits in two groups."""
     return f"{question_id.hex[:4]}-{question_id.hex[4:8]}"

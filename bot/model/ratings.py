@@ -1,4 +1,4 @@
-"""What people think of answers: thumbs, reasons, and the rates that admins see."""
+"""People's opinions of answers: thumbs, reasons, and the rates that admins see."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 MAX_COMMENT = 500
-"""Characters of a comment on an answer; Slack's form takes no more either."""
+"""The most characters of a comment on an answer, as in Slack's form."""
 
 REASONS = {
     "wrong": "It is wrong",
@@ -16,12 +16,12 @@ REASONS = {
     "incomplete": "Something is missing",
     "other": "Something else",
 }
-"""Why an answer was bad, as people choose it, by the name that is stored."""
+"""The reasons to choose from why an answer was bad, by the stored name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rating:
-    """How the answers of a provider at an effort were rated; both are empty if no provider was asked."""
+    """The ratings of a provider's answers at an effort; both are empty if no provider was asked."""
 
     provider: str
     effort: str
@@ -36,10 +36,9 @@ class Rating:
 
 @dataclass(frozen=True, kw_only=True)
 class BadAnswer:
-    """A question whose asker said that its answer was bad, and that admins may read it.
+    """A question that its asker called badly answered, and that admins may read.
 
-    `text` is the command and what was typed after it, `reasons` are names in `REASONS`;
-    `reference` is the short id in the log.
+    `text` is the command and its text, `reasons` are names in `REASONS`; `reference` is the short id in the log.
     """
 
     reference: str
@@ -51,7 +50,7 @@ class BadAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback:
-    """What people said about answers: rates by provider and effort, and the bad ones that admins may read."""
+    """People's feedback on answers: rates by provider and effort, and the bad answers that admins may read."""
 
     ratings: Sequence[Rating] = ()
     bad: Sequence[BadAnswer] = ()

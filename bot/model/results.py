@@ -1,4 +1,4 @@
-"""What the app keeps of an answer or of search results, for the buttons below it."""
+"""The saved data of an answer or of search results, for the buttons below it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from perplexity.wire.sources import load_source
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPage:
-    """Search results; `before` are the addresses of those that were listed before them."""
+    """Search results; `before` are the addresses of results listed before them."""
 
     results: SearchResults
     before: tuple[str, ...] = ()
 
 
 Result = Answer | SearchPage
-"""A value that is kept."""
+"""A value that is saved."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeptResult:
-    """An answer or search results, and the question that they are for; `text` is what was typed, options included.
+    """An answer or search results with their question; `text` is the typed text, including options.
 
-    `limits` say which pages were searched for, such as "past week". `asked_at` is the database's wall clock,
-    `channel_id` where the question was asked.
+    `limits` are words on the searched pages, such as "past week". `asked_at` is by the database's wall clock;
+    `channel_id` is where the question was asked.
     """
 
     question_id: UUID
@@ -44,7 +44,7 @@ class KeptResult:
 
 
 def dump_result(result: object, *, limits: Sequence[str]) -> dict[str, Any] | None:
-    """Return a result as JSON values, with its `limits`; None if it is of a kind that is not kept."""
+    """Return a result as JSON values, with its `limits`; None for a kind that is not saved."""
     match result:
         case Answer():
             return {"answer": asdict(result), "limits": list(limits)}
@@ -54,7 +54,7 @@ def dump_result(result: object, *, limits: Sequence[str]) -> dict[str, Any] | No
 
 
 def load_result(saved: Mapping[str, Any] | None) -> Result | None:
-    """Load what `dump_result` returned; None without it. Values of an unknown form are left out."""
+    """Parse the value of `dump_result`; None without it. Values of an unknown form are left out."""
     if saved is None:
         return None
     if "answer" in saved:

@@ -1,7 +1,7 @@
-"""Days of the week at a local time: the slots of a schedule, and how they are written.
+"""Days of the week at a local time: the slots of a schedule, and their text.
 
-A local time that a clock change skips is replaced by the first moment after the gap; of one that occurs twice, the
-first counts (https://peps.python.org/pep-0495/).
+If a clock change skips a local time, the first moment after the gap counts; if a time occurs twice, the first counts
+(https://peps.python.org/pep-0495/).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ _DAYS_AHEAD = range(8)
 
 
 def next_slot(schedule: Schedule, after: datetime) -> datetime:
-    """Return the first moment of the schedule that is later than `after`, in UTC. `after` needs a zone of its own."""
+    """Return the first moment of the schedule later than `after`, in UTC. `after` must be aware."""
     tz = schedule.tz
     today = after.astimezone(tz).date()
     for ahead in _DAYS_AHEAD:
@@ -114,7 +114,7 @@ def scheduled_days(schedule: Schedule, slot: datetime) -> frozenset[int]:
     """Return the days of the week that a slot belongs to, whatever day the clock shows then.
 
     A slot that a clock change moved past midnight belongs to the day before; if a whole day was skipped, one slot
-    belongs to two. For a moment that is not a slot of the schedule, it is the clock's day. `slot` must be aware.
+    belongs to two days. For a moment that is not a slot of the schedule, return the clock's day. `slot` must be aware.
     """
     shown = slot.astimezone(schedule.tz).date()
     days = {day.weekday() for day in (shown - timedelta(days=1), shown) if _moment(day, schedule, schedule.tz) == slot}
@@ -122,7 +122,7 @@ def scheduled_days(schedule: Schedule, slot: datetime) -> frozenset[int]:
 
 
 def latest_slot(schedule: Schedule, *, first: datetime, now: datetime) -> datetime:
-    """Return the last moment of the schedule from `first`, which is one, up to `now`: the one to catch up with."""
+    """Return the last moment of the schedule from `first`, which is such a moment, up to `now`."""
     slot = first
     while (following := next_slot(schedule, slot)) <= now:
         slot = following
@@ -140,7 +140,7 @@ def _exists(wanted: datetime, moment: datetime, tz: ZoneInfo) -> bool:
 
 
 def _after_gap(wanted: datetime, tz: ZoneInfo) -> datetime:
-    """Return the moment at which the clocks jumped over `wanted`, found between the readings before and after it."""
+    """Return the moment at which the clocks jumped over `wanted`, searched between the times before and after it."""
     before = wanted.replace(tzinfo=tz, fold=1).astimezone(UTC)
     after = wanted.replace(tzinfo=tz, fold=0).astimezone(UTC)
     old = before.astimezone(tz).utcoffset()

@@ -1,4 +1,4 @@
-"""For whom the current task works: one value, which the tasks that it starts inherit, and no signature passes on."""
+"""On whose behalf the current task works: one value, inherited by the tasks that it starts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Asker:
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveWorkspace:
-    """One installation, and the keys for search services that it brings along, if it has any."""
+    """One installation, and its own keys for search services, if it has any."""
 
     identity: Identity
     own_keys: OwnKeys | None = field(default=None, repr=False)
@@ -35,10 +35,10 @@ class ActiveWorkspace:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestScope(scope.Scope):
-    """For which request, workspace and person the task works; the library reads the keys, and fills the log.
+    """The request, workspace and person for which the task works; the library reads the keys, and fills the log.
 
-    `arrived` is when the request arrived, on the monotonic clock, None outside of one. With one bot token for the whole
-    process there is no `workspace`. Without an `asker` it is the app's own work.
+    `arrived` is when the request arrived, on the monotonic clock, None outside of a request. With one bot token for the
+    whole process there is no `workspace`. Without an `asker`, the work is the app's own.
     """
 
     arrived: float | None = None
@@ -53,17 +53,17 @@ def current_scope() -> RequestScope:
 
 
 def act_for(workspace: ActiveWorkspace | None) -> None:
-    """Say which installation the current task, and the tasks that it starts from now on, act for."""
+    """Set the installation for the current task, and for the tasks that it starts from now on."""
     identity, keys = (None, None) if workspace is None else (workspace.identity, workspace.own_keys)
     scope.enter(replace(current_scope(), workspace=identity, keys=keys))
 
 
 def working_for(asker: Asker) -> AbstractContextManager[None]:
-    """Name the asker to everything that is called within the block."""
+    """Set the asker until the end of the block."""
     return scope.within(replace(current_scope(), asker=asker))
 
 
 def workspace_key() -> str:
-    """Return what keeps the entries of a cache apart by workspace; empty if the process has only one."""
+    """Return a prefix that separates the entries of a cache by workspace; empty if the process has only one."""
     workspace = current_scope().workspace
     return workspace.id if workspace is not None else ""

@@ -1,4 +1,4 @@
-"""What calls of paid services cost, and what may be spent. Amounts are integers: micro-dollars."""
+"""The costs of calls of paid services, and their budgets. Amounts are integers: micro-dollars."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Literal, Self
 from uuid import UUID
 
 Scope = Literal["user", "user_week", "channel", "channel_week", "workspace_week", "workspace"]
-"""What a budget is for: a person's day or week, a channel's day or week, a workspace's week or month."""
+"""The scopes of budgets: a person's day or week, a channel's day or week, a workspace's week or month."""
 
 WEEK = "_week"
-"""What the scopes by week end with."""
+"""The end of the names of scopes by week."""
 
 CallState = Literal["settled", "released", "cut"]
-"""How a call ended: with the provider's own figure, without a cost, or cut off, so that its cost is unknown."""
+"""The end of a call: with the provider's own figure, without a cost, or cut off, so that its cost is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budgets:
-    """What may be spent in a period; None is no limit."""
+    """The allowed spending in each period; None means no limit."""
 
     user: int | None = None
     channel: int | None = None
@@ -28,11 +28,11 @@ class Budgets:
 
     @classmethod
     def in_dollars(cls, **dollars: Decimal | None) -> Self:
-        """Return the budgets that are these dollars, with at most six decimals, by the names of the fields."""
+        """Return budgets of these dollars, with at most six decimals, by the names of the fields."""
         return cls(**{name: None if one is None else int(one.scaleb(6)) for name, one in dollars.items()})
 
     def of(self, scope: Scope) -> int | None:
-        """Return a budget; only admins set those by week."""
+        """Return a budget; those by week are set by admins only."""
         return getattr(self, scope, None)
 
 
@@ -41,10 +41,10 @@ NO_BUDGETS = Budgets()
 
 @dataclass(frozen=True, kw_only=True)
 class Reservation:
-    """A call that is about to be made, and for whom. `ceiling` is what it costs at most while nothing is known.
+    """A call that is about to be made, and its asker. `ceiling` is the most that it can cost.
 
-    One that `resumes` a run takes over what was reserved for that. One with a `claim` may be made only while its
-    question is claimed so.
+    If it `resumes` a run, it takes over the run's reservation. With a `claim`, it may be made only while this is the
+    claim on its question.
     """
 
     id: UUID
@@ -61,9 +61,9 @@ class Reservation:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestText:
-    """A request that is about to leave for a question: `text` is what of it is kept, as `SentLog.line` returns it.
+    """A request that is about to be sent for a question: `text` is its saved form, as `SentLog.line` returns it.
 
-    One `with_call` is kept only if the call of the same id may be made.
+    A request `with_call` is saved only if the call of the same id may be made.
     """
 
     id: UUID
@@ -74,7 +74,7 @@ class RequestText:
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """How a call ended; `cost` is None unless it is settled."""
+    """The end of a call; `cost` is None unless the call is settled."""
 
     id: UUID
     state: CallState
@@ -83,7 +83,7 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Granted:
-    """A call may be made; it is settled by this id."""
+    """A call may be made, and is settled by this id."""
 
     id: UUID
 
@@ -102,7 +102,7 @@ class Erased:
 class OverBudget:
     """A call that may cost `amount` does not fit into a budget.
 
-    Of what is `allowed`, `remaining` is left; the budget resets in `resets` seconds.
+    `remaining` is left of the `allowed` amount; the budget resets in `resets` seconds.
     """
 
     scope: Scope
@@ -122,7 +122,7 @@ Verdict = Granted | Paused | OverBudget | Erased | TakenOver
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetNotice:
-    """A budget of which so many percent are spent, which admins get one notice of."""
+    """The news for admins that some percent of a budget are spent; each is sent once."""
 
     team_id: str
     scope: Scope
@@ -135,7 +135,7 @@ class BudgetNotice:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetLine:
-    """A budget that admins have set; `subject` is empty for every person or channel without one of its own."""
+    """A budget set by admins; `subject` is empty for every person or channel without an own budget."""
 
     scope: Scope
     subject: str
@@ -144,7 +144,7 @@ class BudgetLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """What someone or something has spent, in so many calls."""
+    """The spending of a person, channel or provider, and the number of calls."""
 
     name: str
     calls: int
@@ -153,11 +153,11 @@ class Spent:
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """A workspace's spending: `today` and `month`, what calls under way may cost (`reserved`), and the budgets.
+    """A workspace's spending: `today`, `month`, the possible cost of calls in progress (`reserved`), and the budgets.
 
     `people`, `channels` and `providers` are those that spent most: the first two today, the last this month.
-    `paused_by` is the admin who has paused all spending, empty if that person's data was erased, None if it is not
-    paused.
+    `paused_by` is the admin who has paused all spending, empty if that person's data was erased, None if spending is
+    not paused.
     """
 
     today: int = 0
