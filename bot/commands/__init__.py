@@ -1,4 +1,4 @@
-"""The commands of the core; features bring others."""
+"""The commands of the core; features add others."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def in_order(commands: Iterable[Command[Any, Any]]) -> tuple[Command[Any, Any], 
 def with_built(
     commands: Iterable[Command[Any, Any]], built: Iterable[Command[Any, Any]]
 ) -> tuple[Command[Any, Any], ...]:
-    """Return the commands, with these in place of those that have their names."""
+    """Return the commands, with those of the same name replaced by `built` ones."""
     by_name = {command.name: command for command in built}
     return tuple(by_name.get(command.name, command) for command in commands)

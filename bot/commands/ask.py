@@ -96,18 +96,18 @@ PARSER = OptionParser(
 SAME_LANGUAGE = Message(
     role="system", content="Answer in the language of the user’s last question, unless it asks for another one."
 )
-"""Is sent with a question for the web whose language no option and no setting names."""
+"""Sent with a question for the web if no option or setting names the language."""
 
 
 NO_QUESTION = "Write your question."
-"""What a form says if its question is empty."""
+"""A form's message if its question is empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskRequest:
     """A question; `agent` sends it to the agent.
 
-    `public` shows the answer to everyone in the channel; a `private` one stays so, whatever the settings say.
+    `public` shows the answer to everyone in the channel; a `private` one stays private, whatever the settings say.
     """
 
     question: Question
@@ -117,7 +117,7 @@ class AskRequest:
 
 
 def parse(text: str) -> AskRequest:
-    """Parse the text after `/ask`. Raise UsageError."""
+    """Parse the text after `/ask`. Raises UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
         raise UsageError("Add a question after the options.")
@@ -140,7 +140,7 @@ def parse(text: str) -> AskRequest:
 
 
 def _model(arguments: Arguments) -> tuple[str | None, Option]:
-    """Return the given model or effort, and the option that gave it. Raise UsageError."""
+    """Return the given model or effort, and the option that gave it. Raises UsageError."""
     model, effort = arguments.one(MODEL.name), arguments.one(EFFORT.name)
     if effort is None:
         return model, MODEL
@@ -167,7 +167,7 @@ async def answer(
     next_questions: bool = False,
     preferences: PreferenceStore | None = None,
 ) -> Answer:
-    """Answer the question, or resume its background run. Raise PerplexityError.
+    """Answer the question, or resume its background run. Raises PerplexityError.
 
     `next_questions` is whether the answer suggests further questions.
     """
@@ -209,10 +209,10 @@ async def answer(
 async def _earlier(
     context: CommandContext, preferences: PreferenceStore | None
 ) -> tuple[tuple[Answer, datetime] | None, str]:
-    """Return the answer with which the new one is compared, and when it was asked for; None without one.
+    """Return the answer with which the new one is compared, and the time of its question; None without one.
 
-    The second value is a note for the asker if there is one that the rules of its channel no longer allow. Raise
-    database errors.
+    The second value is a note for the asker if there is such an answer but the rules of its channel no longer allow it.
+    Raises database errors.
     """
     parent = context.parent if context.row.action == RECHECK else None
     if parent is None or not isinstance(parent.result, Answer):
@@ -228,9 +228,9 @@ async def _earlier(
 
 
 def _pages(context: CommandContext) -> tuple[Source, ...]:
-    """Return the pages that the question is about, within the sites of the rules; none if it is one for the web.
+    """Return the pages that the question is about, within the sites of the rules; empty for a question for the web.
 
-    Raise PerplexityError if it is about pages, and none is left.
+    Raises PerplexityError if the question is about pages, and none is left.
     """
     if context.row.action != ASK_ABOUT:
         return ()
@@ -246,7 +246,8 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
 def write_question(typed: str, *, public: bool | None) -> str:
     """Return the text that asks a question as it is typed: nothing in it is an option.
 
-    Its answer is for everyone or, whatever settings say, for the asker; None leaves that to the place.
+    If `public`, the answer is for everyone; if False, for the asker alone despite settings; None leaves this to the
+    place.
     """
     options = visibility_options(public=public is True, private=public is False)
     return " ".join([*options, "--", escape(typed.strip())])
@@ -268,7 +269,7 @@ def question_text(request: AskRequest) -> str:
 
 
 def about_text(request: AskRequest) -> str:
-    """Return the message that the question is about; empty without one."""
+    """Return the message that the question is about; empty if there is none."""
     return split_quoted(request.question.text)[1]
 
 
@@ -281,7 +282,7 @@ def add_turns(request: AskRequest, turns: Sequence[Turn], thread: Thread) -> Ask
 
 
 def result_length(answer: Answer) -> int:
-    """Return how many characters the answer has."""
+    """Return the number of characters in the answer."""
     return len(answer.text)
 
 
@@ -295,14 +296,14 @@ def render(answer: Answer, request: AskRequest, audience: Audience) -> Reply:
 
 
 def ending(answer: Answer, request: AskRequest, audience: Audience) -> StreamEnding:
-    """Return what follows the answer's text."""
+    """Return the end of the answer, after its text."""
     return StreamEnding(answer=answer, blocks=partial(answer_ending, answer))
 
 
 def deeper(text: str) -> str | None:
-    """Return the text that asks the same of a model that thinks longer; None if it asks one already, or an agent.
+    """Return the text that asks the same with a higher effort; None if it already does, or asks an agent.
 
-    Raise UsageError if the text cannot be parsed.
+    Raises UsageError if the text cannot be parsed.
     """
     request = parse(text)
     question = request.question
@@ -323,7 +324,7 @@ def filters(request: AskRequest) -> Filters:
 
 
 def prefer(request: AskRequest, settings: Preferred) -> AskRequest:
-    """Return the request with what was set, for what was not typed."""
+    """Return the request with the settings for everything that was not typed."""
     question = request.question
     chosen = request.agent or question.reasoning or question.model is not None
     filters = settings.filters(question.filters, language=True)
@@ -335,7 +336,7 @@ def prefer(request: AskRequest, settings: Preferred) -> AskRequest:
 
 
 def buttons(answer: Answer, request: AskRequest) -> AnswerButtons | None:
-    """Return what can be done with the answer; None if it is empty."""
+    """Return the actions for the answer; None if the answer is empty."""
     if not (answer.text.strip() or answer.passages):
         return None
     question = request.question

@@ -26,11 +26,11 @@ ROOT_COMMAND = "pplx"
 """The umbrella: a slash command under which every command can be typed."""
 
 PARSED_TEXTS = 128
-"""How many texts a command remembers the meaning of."""
+"""The number of texts whose parsed requests a command caches."""
 
 
 class ValueKind(Enum):
-    """What the value of an option is, and so how a form asks for it."""
+    """The kind of an option's value, which decides its input in a form."""
 
     TEXT = "text"
     CHOICE = "choice"
@@ -44,8 +44,8 @@ class ValueKind(Enum):
 class Option:
     """One option of a command, for the parser, the help and the form.
 
-    `name` is such as `--recency`. `value` is the form of its value, empty for a flag; that of a choice has all values,
-    with `|` between. `label` is what a form calls it.
+    `name` is such as `--recency`. `value` is the form of its value, empty for a flag; for a choice it has all values,
+    separated by `|`. `label` is its title in a form.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Option:
 
     @property
     def title(self) -> str:
-        """What a form calls the option."""
+        """The title of the option in a form."""
         return self.label or self.name.removeprefix("--").replace("-", " ").capitalize()
 
     @property
@@ -68,10 +68,10 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandForm:
-    """How the modal for questions offers a command: in a menu as `title`, with a field for the `text`.
+    """The command in the modal for questions: its `title` in the menu, and a field for the `text`.
 
-    `missing` is what is said if that is empty. `categories` are the words one of which comes before the text, which is
-    then `optional`.
+    `missing` is the message if the text is empty. If there are `categories`, one of these words comes before the text,
+    and the text is `optional`.
     """
 
     title: str
@@ -87,7 +87,7 @@ class CommandForm:
 
 @dataclass(frozen=True, kw_only=True)
 class Stats:
-    """What the question's row records of an answer; `cost_usd` includes failed attempts, None means unknown."""
+    """The figures that the question's row records; `cost_usd` includes failed attempts, None means unknown."""
 
     provider: str | None = None
     model: str | None = None
@@ -108,38 +108,37 @@ def _itself(result: object) -> object:
 
 
 def _unknown_length(result: object) -> int:
-    """Return a length that is long."""
+    """Return a large length, for results without a known one."""
     return sys.maxsize
 
 
 AtOnce = Callable[[str, str, str], Awaitable[str]]
-"""Takes the ids of a workspace and a person, and the name that was typed; returns what to say. Raises database errors.
-"""
+"""Takes the ids of a workspace and a person, and the typed name; returns the reply. Raises database errors."""
 
 
 async def _needs_stores(request: object, context: CommandContext) -> Any:
-    """Answer nothing: only the command that is built with its stores, in `bot/app.py`, can."""
+    """Answer nothing: only the command built with its stores, in `bot/app.py`, can answer."""
     raise NotImplementedError(context.row.command)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command(Generic[Request, Result]):
-    """One command: how its text is read, its request answered, and the answer shown."""
+    """One command: how its text is parsed, its request answered, and the answer rendered."""
 
     name: str
-    """Without a slash."""
+    """The name without a slash."""
 
-    # What people read of it.
+    # Its descriptions.
 
     summary: str
     """Its description in Slack's list of commands."""
 
     usage: str
-    """What follows the name."""
+    """The syntax of the text after the name."""
 
     options: tuple[Option, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
-    """Pairs of arguments and what they do."""
+    """Pairs of arguments and their effect."""
 
     form: CommandForm | None = None
     """How the modal for questions offers the command; None if it does not."""
@@ -147,22 +146,22 @@ class Command(Generic[Request, Result]):
     # Who may use it, and how.
 
     has_slash_command: bool = True
-    """If not, the command is a subcommand of `/pplx` only."""
+    """Whether it is a slash command of its own, and not only a subcommand of `/pplx`."""
 
     runs_without_arguments: bool = False
-    """If not, its name alone shows its help."""
+    """Whether the name alone runs it, instead of showing its help."""
 
     for_everyone: bool = False
     """Whether everyone in a channel can use it."""
 
     for_admins: bool = False
-    """Whether only admins read of it in the help."""
+    """Whether the help lists it for admins only."""
 
     effort: Effort | None = None
-    """The effort that it needs."""
+    """The required effort."""
 
     keeps_stages: bool = False
-    """Whether it keeps the parts of an answer that are done, so that nothing is paid twice if it runs again."""
+    """Whether it saves the finished parts of an answer, so that nothing is paid for twice if it runs again."""
 
     free: bool = False
     """Whether it asks no service, so that no limit of questions applies."""
@@ -170,36 +169,36 @@ class Command(Generic[Request, Result]):
     # From text to a request.
 
     parse: Callable[[str], Request]
-    """Return the request in a text; pure. Raises UsageError.
+    """Returns the request in a text; pure. Raises UsageError.
 
-    What it returned for the last texts is kept, because the listener and the worker both parse a question's text.
+    Recent results are cached, because the listener and the worker both parse a question's text.
     """
 
     prefer: Callable[[Request, Preferred], Request] | None = None
-    """Return the request with what its asker and its channel have set."""
+    """Returns the request with the settings of its asker and its channel."""
 
     add_turns: Callable[[Request, Sequence[Turn], Thread], Request] | None = None
-    """Return the request with the earlier turns of its conversation, and other messages of its thread."""
+    """Returns the request with the earlier turns of its conversation, and other messages of its thread."""
 
     filters: Callable[[Request], Filters] | None = None
-    """Return the filters of a request."""
+    """Returns the filters of a request."""
 
     question_text: Callable[[Request], str] | None = None
-    """Return the request's text without options, for messages that quote it."""
+    """Returns the request's text without options, for messages that quote it."""
 
     about_text: Callable[[Request], str] | None = None
-    """Return the message that the request is about; empty without one."""
+    """Returns the message that the request is about; empty if there is none."""
 
     past_week: Callable[[str], str | None] | None = None
-    """Return the text that asks the same for the past week; None if that would find no more."""
+    """Returns the text that asks the same for the past week; None if this would not find more."""
 
     deeper: Callable[[str], str | None] | None = None
-    """Return the text that asks the same of a model that thinks longer; None if there is none."""
+    """Returns the text that asks the same with a higher effort; None if there is none."""
 
     # The answer.
 
     audience: Callable[[Request], Audience]
-    """Return who sees the answer to a slash command."""
+    """Returns who sees the answer to a slash command."""
 
     pending_label: str = ONE_MOMENT
     """The beginning of the message that the answer replaces."""
@@ -208,47 +207,47 @@ class Command(Generic[Request, Result]):
     """Whether that message has a button that stops the question."""
 
     render_pending: Callable[[Request, str, bool], OutgoingMessage] | None = None
-    """Render another such message, from the request, the question's id and whether everyone sees the answer."""
+    """Renders another pending message, from the request, the question's id and whether everyone sees the answer."""
 
     answer: Callable[[Request, CommandContext], Awaitable[Result]] = _needs_stores
-    """Answer the request. Raises PerplexityError. A command with an `ending` passes its events to `on_event`."""
+    """Answers the request. Raises PerplexityError. A command with an `ending` passes its events to `on_event`."""
 
     at_once: AtOnce | None = None
-    """Does for an admin, in the listener, what cannot wait for its turn behind other questions."""
+    """Acts for an admin within the listener, when waiting behind other questions would be too late."""
 
     refusal: str = ""
-    """What others are told who want that."""
+    """The reply to people who may not do this."""
 
     render: Callable[[Result, Request, Audience], Reply]
-    """Render the result for those who see it in the conversation of the question."""
+    """Renders the result for its readers in the conversation of the question."""
 
     result_length: Callable[[Result], int] = _unknown_length
-    """Return how many characters of a result `render` reads."""
+    """Returns the number of characters of a result that `render` reads."""
 
     ending: Callable[[Result, Request, Audience], StreamEnding] | None = None
-    """Return the end of a result whose text was shown while it was made."""
+    """Returns the end of a result whose text was shown while it was written."""
 
     buttons: Callable[[Result, Request], AnswerButtons | None] | None = None
-    """Return what can be done with a result; None if it has no content."""
+    """Returns the actions for a result; None if it has no content."""
 
     keep: Callable[[Result], object] = _itself
-    """Return the answer or the search results that these buttons work with."""
+    """Returns the answer or the search results for these buttons."""
 
     remember: Callable[[Result], str] | None = None
-    """Return what of a result goes with the next question of its conversation."""
+    """Returns the part of a result that goes with the next question of its conversation."""
 
     nothing_found: Callable[[Request], str] | None = None
-    """Return what was searched without a result."""
+    """Returns a sentence on the search without results."""
 
     render_failure: Callable[[Request, str, str], OutgoingMessage] | None = None
-    """Render a failure, from the request, a sentence and a reference."""
+    """Renders a failure, from the request, a sentence and a reference."""
 
     on_closed: Callable[[QuestionRow, str], Awaitable[None]] | None = None
-    """Take Slack's error if the app may not post in the channel of a question that no person typed."""
+    """Receives Slack's error if the app may not post in the channel of a question that nobody typed."""
 
     @property
     def example(self) -> str:
-        """An example of what follows the name."""
+        """An example of the text after the name."""
         return self.examples[0][0] if self.examples else self.usage
 
     def __post_init__(self) -> None:
@@ -259,7 +258,7 @@ class Command(Generic[Request, Result]):
         return self._read(self.question_text, text)
 
     def parse_about_text(self, text: str) -> str:
-        """Return the message that the question in a text is about; empty without one."""
+        """Return the message that the question in a text is about; empty if there is none."""
         return self._read(self.about_text, text)
 
     def _read(self, part: Callable[[Request], str] | None, text: str) -> str:
@@ -281,11 +280,11 @@ class Command(Generic[Request, Result]):
 
 
 def asker_alone(_: Any) -> Audience:
-    """Return that only the asker sees the reply."""
+    """Return the audience of the asker alone."""
     return Audience.ASKER
 
 
 free_subcommand = partial(
     Command, has_slash_command=False, runs_without_arguments=True, free=True, audience=asker_alone
 )
-"""Makes a command of `/pplx` that asks no service, also without arguments, and whose reply only its asker sees."""
+"""Makes a command of `/pplx` that asks no service, may have no arguments, and replies to its asker only."""

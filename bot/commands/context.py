@@ -1,4 +1,4 @@
-"""What every command may use to answer a request: the question, the services, and how to show its progress."""
+"""The means of a command to answer a request: the question, the services, and the display of progress."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class SearchingAgent(Protocol):
     """A model that searches step by step before it answers."""
 
     async def answer(self, question: Question) -> Answer:
-        """Return one answer with sources. Raise PerplexityError and nothing else."""
+        """Return one answer with sources. Raises PerplexityError and nothing else."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class DisabledAgent:
-    """Replaces an agent that is not set up; `missing` is the name of the setting."""
+    """Replaces an agent that is not configured; `missing` is the name of the setting."""
 
     missing: str = "AGENT_MODEL"
 
@@ -60,18 +60,18 @@ class Progress(Protocol):
 
     @property
     def milestones_shown(self) -> int:
-        """How many milestones were shown before: by the pending message, or before a restart."""
+        """The number of milestones shown before: by the pending message, or before a restart."""
         ...
 
     @property
     def response_url_uses(self) -> int:
-        """How many uses of the response_url it has taken."""
+        """The number of uses of the response_url so far."""
         ...
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool | None:
-        """Show a message; return whether it arrived, None if that is unknown. A milestone that did not is shown again.
+        """Show a message; return whether it arrived, None if that is unknown. A lost milestone is shown again.
 
-        Raise RequestCancelled if the question is stopped or taken over.
+        Raises RequestCancelled if the question is stopped or taken over.
         """
         ...
 
@@ -93,7 +93,7 @@ NULL_PROGRESS = NullProgress()
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """What answers questions. `model` answers from what it is given, without a search."""
+    """The services that answer questions. `model` answers from the given text, without a search."""
 
     provider: Provider
     model: Provider
@@ -103,11 +103,11 @@ class Services:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandContext:
-    """The question that a command answers, and how it does so; the stores that it needs, it is built with."""
+    """The question of a command, with the means to answer it; the command's stores are not among them."""
 
     row: QuestionRow
     parent: KeptResult | None = None
-    """The answer or the search results below which a button asked this question."""
+    """The answer or the search results whose button asked this question."""
 
     services: Services
     on_run: Callable[[str], Awaitable[None]] | None = None
@@ -117,14 +117,14 @@ class CommandContext:
     """Raises RequestCancelled once the answer is no longer wanted."""
 
     stages: StageStore = field(default_factory=NullStageStore)
-    """Keeps the parts of a long answer that are done."""
+    """Saves the finished parts of a long answer."""
 
     progress: Progress = NULL_PROGRESS
     on_event: Callable[[Event], None] | None = None
-    """Takes the events of an answer that is shown while it is made."""
+    """Receives the events of an answer that is shown while it is written."""
 
     text_shown: Callable[[], bool] = lambda: False
-    """Whether any text of it was shown."""
+    """Whether any text of the answer was shown."""
 
     now: Callable[[], float] = time.time
-    """Seconds since 1970."""
+    """Returns seconds since 1970."""

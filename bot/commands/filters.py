@@ -35,7 +35,7 @@ _LIMIT = re.compile(r"[\d,]+$")
 
 
 def category_argument(word: str) -> str:
-    """Return the news category that a word names. Raise UsageError, also for an empty word."""
+    """Return the news category that a word names. Raises UsageError, also for an empty word."""
     if not word:
         raise UsageError(f"Which category? {_CATEGORIES}")
     try:
@@ -97,7 +97,7 @@ FILTERS = (RECENCY, DOMAIN, LANG, COUNTRY, AFTER, BEFORE)
 
 
 def parse_filters(arguments: Arguments) -> Filters:
-    """Parse the filters. Raise InvalidRequest for a value or a combination that is not allowed."""
+    """Parse the filters. Raises InvalidRequest for an invalid value or combination."""
     recency, country = arguments.one(RECENCY.name), arguments.one(COUNTRY.name)
     after, before, mode = arguments.one(AFTER.name), arguments.one(BEFORE.name), arguments.one(MODE.name)
     return validate(
@@ -114,7 +114,7 @@ def parse_filters(arguments: Arguments) -> Filters:
 
 
 def filter_options(filters: Filters) -> Iterator[str]:
-    """Yield the options that ask for these filters."""
+    """Yield the options that set these filters."""
     values = (
         (RECENCY, filters.recency),
         (DOMAIN, ",".join(filters.domains)),
@@ -124,12 +124,12 @@ def filter_options(filters: Filters) -> Iterator[str]:
         (BEFORE, filters.before),
         (MODE, filters.mode),
     )
-    # After an equals sign, a value that begins with a dash is no option.
+    # After an equals sign, a value that begins with a dash is not an option.
     yield from (f"{option.name}={value}" for option, value in values if value)
 
 
 def write_command(options: Iterable[str], typed: str, *, parse: Callable[[str], R], meaning: R) -> str | None:
-    """Return a command's text with these options; None if `parse` would not return this meaning for it."""
+    """Return a command's text with these options; None if `parse` would not return `meaning` for it."""
     given = " ".join(options)
     # After two dashes, a text that looks like an option is text.
     for dashes in ("", "-- "):
@@ -141,7 +141,7 @@ def write_command(options: Iterable[str], typed: str, *, parse: Callable[[str], 
 
 
 def parse_visibility(arguments: Arguments) -> dict[str, bool]:
-    """Return whether the answer was asked to be `public` or `private`. Raise UsageError for both."""
+    """Return whether the options ask for a `public` or `private` answer. Raises UsageError for both."""
     public, private = PUBLIC.name in arguments.options, PRIVATE.name in arguments.options
     if public and private:
         raise UsageError(contradiction(PUBLIC.name, PRIVATE.name), option=PRIVATE.name)
@@ -149,7 +149,7 @@ def parse_visibility(arguments: Arguments) -> dict[str, bool]:
 
 
 def visibility_options(*, public: bool, private: bool) -> list[str]:
-    """Return the option that asks for this visibility."""
+    """Return the option for this visibility."""
     return [option.name for option, given in ((PUBLIC, public), (PRIVATE, private)) if given]
 
 
@@ -159,7 +159,7 @@ def audience_for(*, public: bool) -> Audience:
 
 
 def capitalize_sentences(allowed: str) -> str:
-    """Return what an InvalidRequest allows as sentences: with a capital at the start and after a question."""
+    """Return the allowed values of an InvalidRequest as sentences: with a capital at the start and after a question."""
     return _SENTENCE_STARTS.sub(lambda match: match[0].upper(), allowed)
 
 
@@ -167,7 +167,7 @@ def capitalize_sentences(allowed: str) -> str:
 def usage_errors(text: str) -> Iterator[None]:
     """Convert an InvalidRequest, whose fields have the options' names, to a UsageError.
 
-    `text` says what the text after the options is, such as "a question".
+    `text` names the text after the options, such as "a question".
     """
     try:
         yield
@@ -188,7 +188,7 @@ def _problem(error: InvalidRequest, text: str) -> str:
 
 
 def contradiction(option: str, other: str, why: str = "") -> str:
-    """Return that two options cannot be used together."""
+    """Return the sentence that two options cannot be used together."""
     return f"`{option}` and `{other}` contradict each other{f': {why}' if why else ''}."
 
 

@@ -27,9 +27,10 @@ MAX_LISTED = 10
 def pending_message(
     command: Command[Any, Any], request: Any, *, question_id: str, public: bool = False, ahead: str = ""
 ) -> OutgoingMessage:
-    """Render the message that the answer to a request replaces; `ahead` says how long it waits.
+    """Render the message that the answer to a request replaces; `ahead` is a sentence on the wait.
 
-    A `public` answer to a slash command is posted next to it, so it must stay true in case it cannot be deleted.
+    A `public` answer to a slash command is posted next to it, so the message must stay true in case it cannot be
+    deleted.
     """
     if command.render_pending is not None:
         message = command.render_pending(request, question_id, public)
@@ -51,7 +52,7 @@ def text_message(text: str) -> OutgoingMessage:
 
 
 def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> OutgoingMessage:
-    """Render that a user has too many open questions; each is a command, a text and an age in seconds."""
+    """Render the notice that a user has too many open questions; each is a command, a text and an age in seconds."""
     count = len(questions)
     head = f"You have {pluralize(count, 'unanswered question')}. Ask again when one of them is answered."
     if count >= MAX_LISTED:
@@ -69,16 +70,16 @@ def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> Outgoi
 
 
 def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) -> OutgoingMessage:
-    """Render a usage error with an example; `slash` is the name that the user typed."""
+    """Render a usage error with an example; `slash` is the name as the user typed it."""
     example = f"For example: {_command_line(slash, command.example)}"
     message = _sections_message([f"{escape(shorten(error.problem, 1_000))}\n{example}"])
     return replace(message, blocks=(*message.blocks, options_button(command.name, slash)))
 
 
 def help_message(command: Command[Any, Any], *, slash: str, in_thread: str | None = None) -> OutgoingMessage:
-    """Render what a command is for, with examples, and a button for its options.
+    """Render the purpose of a command, with examples, and a button for its options.
 
-    `in_thread` is what to type in a thread, for a slash command, of which Slack runs none there.
+    `in_thread` is the text to type in a thread instead of a slash command, since Slack runs none there.
     """
     lines = [f"*{escape(command.summary)}*", *_examples(command, slash)]
     if in_thread:
@@ -95,9 +96,10 @@ def help_overview(
     unknown: str | None = None,
     closest: str | None = None,
 ) -> OutgoingMessage:
-    """Render what the app is for, in five lines, with examples to press; `slash` is the umbrella as it is typed.
+    """Render the purpose of the app, in five lines, with examples to press; `slash` is the umbrella as it is typed.
 
-    Only an `admin` reads of what admins do. `unknown` is a word that names no command, `closest` one that it resembles.
+    Only an `admin` sees the actions of admins. `unknown` is a word that names no command, `closest` a command that it
+    resembles.
     """
     known = {command.name for command in commands}
     asked = {"search": "lists pages", "news": "the day’s news", "deepdive": "writes a report"}
@@ -130,9 +132,9 @@ def options_button(command: str, slash: str) -> Block:
 
 
 def options_of(commands: Sequence[Command[Any, Any]], value: str, *, admin: bool) -> list[str]:
-    """Return the options and examples of the commands that the value of an `options_button` names, as mrkdwn.
+    """Return options and examples as mrkdwn, for the commands named by the value of an `options_button`.
 
-    Many commands share options: of all commands the examples come first, then each option once.
+    Many commands share options: for all commands, the examples come first, then each option once.
     """
     name, _, slash = value.partition(" ")
     if name != EVERY_COMMAND:

@@ -50,7 +50,7 @@ PARSER = OptionParser(
 class NewsRequest:
     """A category and a topic, empty for any; `text` is both as typed.
 
-    `public` shows the news to everyone in the channel, unless settings do and it is `private`.
+    `public` shows the news to everyone in the channel, `private` only to the asker despite settings.
     """
 
     category: str
@@ -62,7 +62,7 @@ class NewsRequest:
 
 
 def parse(text: str) -> NewsRequest:
-    """Parse the text after `/news`. Raise UsageError."""
+    """Parse the text after `/news`. Raises UsageError."""
     arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split(maxsplit=1) or [""]
     named = category_argument(first)
@@ -73,7 +73,7 @@ def parse(text: str) -> NewsRequest:
 
 
 async def answer(request: NewsRequest, context: CommandContext) -> NewsSummary:
-    """Find the news. Raise PerplexityError."""
+    """Find the news. Raises PerplexityError."""
     now = datetime.fromtimestamp(context.now(), UTC)
     return await news_summary(
         context.services.provider, category=request.category, topic=request.topic, filters=request.filters, now=now
@@ -86,9 +86,9 @@ def nothing_found_text(request: NewsRequest) -> str:
 
 
 def past_week(text: str) -> str | None:
-    """Return the text that asks the same for the past week; None if it asks for a week or more already.
+    """Return the text that asks the same for the past week; None if it already asks for a week or more.
 
-    Raise UsageError if the text cannot be parsed.
+    Raises UsageError if the text cannot be parsed.
     """
     request = parse(text)
     if request.filters.recency not in {"hour", "day"}:
@@ -105,7 +105,7 @@ def audience_of(request: NewsRequest) -> Audience:
 
 
 def prefer(request: NewsRequest, settings: Preferred) -> NewsRequest:
-    """Return the request with what was set, for what was not typed."""
+    """Return the request with the settings for everything that was not typed."""
     filters = settings.filters(request.filters, language=True)
     return replace(request, filters=filters, public=settings.visible(public=request.public, private=request.private))
 
@@ -147,7 +147,7 @@ def remember(summary: NewsSummary) -> str:
 
 
 def buttons(summary: NewsSummary, request: NewsRequest) -> AnswerButtons | None:
-    """Return what can be done with the news; None if there are none."""
+    """Return the actions for the news; None if there are none."""
     return AnswerButtons(scheduled=True) if summary.stories else None
 
 

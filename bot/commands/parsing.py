@@ -19,7 +19,7 @@ from perplexity.validation import MAX_QUERY_LENGTH
 
 OFF = frozenset({"off", "none", "unlimited"})
 RESETS = frozenset({"reset", "default"})
-"""What people type to lift a limit, and to take back what they have set."""
+"""The words that people type to lift a limit, and to remove a setting."""
 
 
 def inline_code(value: str) -> str:
@@ -34,13 +34,13 @@ def abbreviate(value: str) -> str:
 
 
 def choose_from(choices: Sequence[str], *, meant: str | None) -> str:
-    """Return which words there are as mrkdwn, after the one that was probably meant."""
+    """Return the choices as mrkdwn, after the one that was probably meant."""
     hint = f"Did you mean `{meant}`? " if meant else ""
     return f"{hint}Choose from: {', '.join(f'`{one}`' for one in choices[:-1])} and `{choices[-1]}`."
 
 
 def unknown_name(name: str, names: Sequence[str]) -> str:
-    """Return that a file has a name that nothing has, and which there are."""
+    """Return the sentence that a file has an unknown name, with the known ones."""
     meant = closest_match(name, names)
     return f"there is no {name!r}{f'; did you mean {meant}?' if meant else ';'} It takes {', '.join(names)}"
 
@@ -168,14 +168,14 @@ MAX_OPTIONS_LENGTH = 4_000
 _MAX_HELP_LENGTH = 100
 """The most characters of a request for help; a longer text is not tokenized to check."""
 _MAX_DASHES = 20
-"""How many words that begin with a long dash are compared with option names."""
+"""The most words beginning with a long dash that are compared with option names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptionParser:
     """The options of one command; `unsupported` maps options of other commands to an error message.
 
-    `max_length` is how many characters the text without the options may have.
+    `max_length` is the most characters of the text without the options.
     """
 
     options: tuple[Option, ...]
@@ -199,7 +199,7 @@ class Arguments:
     options: Mapping[str, tuple[str, ...]]
 
     def one(self, name: str) -> str | None:
-        """Return an option's value, None without one. Raise UsageError if it has several."""
+        """Return an option's value, None if it was not given. Raises UsageError if it has several."""
         values = dict.fromkeys(self.options.get(name, ()))
         if len(values) > 1:
             raise UsageError(f"`{name}` is given twice.")
@@ -232,7 +232,7 @@ class _ParsedOption:
 def parse_options(text: str, parser: OptionParser) -> Arguments:
     """Parse a command's text.
 
-    Raise UsageError for an unknown option, a missing value, a flag with a value, or a text that is too long. An option
+    Raises UsageError for an unknown option, a missing value, a flag with a value, or a text that is too long. An option
     whose `value` contains a comma takes a list: it may be repeated, and continues after a comma and a space.
     """
     check_length(text, parser.max_length)
@@ -250,9 +250,9 @@ def parse_options(text: str, parser: OptionParser) -> Arguments:
 
 
 def write_arguments(options: Iterable[tuple[Option, str]], text: str) -> str:
-    """Return what a person would type for these options, with their values, and this text, as Slack would send it.
+    """Return the line that a person would type for these options and this text, as Slack would send it.
 
-    `parse_options` returns the same values and the same text for it; a flag has an empty value. Raise UsageError for a
+    `parse_options` returns the same values and the same text for it; a flag has an empty value. Raises UsageError for a
     value that cannot be typed.
     """
     given = [(option, " ".join(value.split())) for option, value in options]
@@ -270,7 +270,7 @@ def write_arguments(options: Iterable[tuple[Option, str]], text: str) -> str:
 
 
 def _write_option(option: Option, value: str) -> str:
-    """Return an option with its value, in quotes if it needs them. Raise UsageError if none fit."""
+    """Return an option with its value, in quotes if necessary. Raises UsageError if no quotes fit."""
     if not option.value:
         return option.name
     # After an equals sign, a value that begins with a dash is no option.
@@ -329,7 +329,7 @@ def _parse_tokens(
 
 
 def _option_token(word: str, parser: OptionParser, *, text_seen: bool) -> _OptionToken | None:
-    """Return the option of a token, None for text. Raise UsageError for an unknown option."""
+    """Return the option of a token, None for text. Raises UsageError for an unknown option."""
     if short := _SHORT.fullmatch(word):
         known = parser.find_short(f"-{short[1].lower()}")
         return _OptionToken(option=known, value=short[2], short=True) if known else None
@@ -377,7 +377,7 @@ def _unquoted(value: str) -> str:
 
 
 def _short_options_inside_text(given: Sequence[_ParsedOption], taken: Collection[int], count: int) -> frozenset[int]:
-    """Return the indexes of short options between words of text, which are part of the text."""
+    """Return the indexes of short options between words of text, which belong to the text."""
     text = [place for place in range(count) if place not in taken]
     inside = range(text[0], text[-1]) if text else range(0)
     return frozenset(one.places.start for one in given if one.token.short and one.places.start in inside)
@@ -402,7 +402,7 @@ def _unknown_option(name: str, *, closest: str | None) -> str:
 
 
 def parse_nothing(name: str) -> Callable[[str], None]:
-    """Return what parses the text of a command that takes none. It raises UsageError."""
+    """Return a parser for a command without text. The parser raises UsageError for any text."""
 
     def parse(text: str) -> None:
         if text.strip():
@@ -412,5 +412,5 @@ def parse_nothing(name: str) -> Callable[[str], None]:
 
 
 def no_text(name: str) -> str:
-    """Return that a command takes no text."""
+    """Return the sentence that a command takes no text."""
     return f"Type `{name}` without any text after it."

@@ -37,9 +37,9 @@ class SlashCommand:
 class RoutedCommand:
     """The command and text of a slash command.
 
-    `command` is None for the list of commands; `unknown` is then a word that names none, and `closest` a name that it
-    resembles. `help` asks for the command's help. `rest` is the text for the command; `slash` is the command as the
-    user typed it, such as `/x-ask` or `/pplx ask`.
+    `command` is None for the list of commands; `unknown` is then a word that names no command, and `closest` a name
+    that it resembles. `help` asks for the command's help. `rest` is the text for the command; `slash` is the command as
+    the user typed it, such as `/x-ask` or `/pplx ask`.
     """
 
     command: Command[Any, Any] | None
@@ -124,7 +124,7 @@ _OFFERED = frozenset({*LINES.values(), *(prompt.message for prompt in EXAMPLES)}
 
 
 def is_offered(command: str, text: str) -> bool:
-    """Return whether a question is one that the app itself offers, by a button or as a prompt, word for word."""
+    """Return whether a question is one of the app's own offers, by a button or as a prompt, word for word."""
     return (text if command == ASK.name else f"{command} {text}") in _OFFERED
 
 
@@ -138,7 +138,7 @@ def _parses(command: Command[Any, Any], text: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
-    """What precedes a command in a message: a mention in a channel, nothing in a direct message."""
+    """The text before a command in a message: a mention in a channel, nothing in a direct message."""
 
     prefix: str
 
@@ -148,11 +148,11 @@ class Invocation:
 
 
 NEW_CONVERSATION = "new"
-"""The direct message after which the next one continues no earlier conversation."""
+"""The direct message after which the next one starts a new conversation."""
 
 
 def begins_conversation(text: str) -> bool:
-    """Return whether a direct message asks for a new conversation, and for nothing else."""
+    """Return whether a direct message only asks for a new conversation."""
     return text.strip().casefold() == NEW_CONVERSATION
 
 
@@ -161,7 +161,7 @@ IN_DIRECT_MESSAGE = Invocation(prefix="")
 
 
 def mention_line(command: Command[Any, Any]) -> str | None:
-    """Return what to type in a thread instead of a slash command; None if only the slash command exists."""
+    """Return the line to type in a thread instead of a slash command; None if there is only the slash command."""
     if not command.has_slash_command:
         return None
     return BY_MENTION.command_line("question" if command.name == ASK.name else f"{command.name} …")
@@ -190,7 +190,7 @@ def usage_reply(
 
 
 def is_talk(command: str, text: str) -> bool:
-    """Return whether what was said to the app asks nothing: an empty mention, a greeting, thanks."""
+    """Return whether a message to the app asks nothing: an empty mention, a greeting, thanks."""
     said = unescape_slack(text).strip()
     return command == ASK.name and (not said or (not is_help_request(said) and is_small_talk(said)))
 

@@ -45,7 +45,7 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class SearchRequest:
-    """A query; `public` shows the results to everyone in the channel, unless settings do and it is `private`."""
+    """A query; `public` shows the results to everyone in the channel, `private` only to the asker despite settings."""
 
     query: Query
     public: bool
@@ -53,7 +53,7 @@ class SearchRequest:
 
 
 def parse(text: str) -> SearchRequest:
-    """Parse the text after `/search`. Raise UsageError."""
+    """Parse the text after `/search`. Raises UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
         raise UsageError("Add what to search for after the options.")
@@ -73,12 +73,12 @@ def _parse_count(number: str) -> int:
 
 
 async def answer(request: SearchRequest, context: CommandContext) -> SearchPage:
-    """Search, or find the results that follow those in which the button was clicked. Raise PerplexityError."""
+    """Search, or find the next results after those with the clicked button. Raises PerplexityError."""
     shown = context.parent.result if context.parent is not None else None
     if not isinstance(shown, SearchPage):
         return SearchPage(results=await context.services.provider.search(request.query))
     before = (*shown.before, *(source.url for source in shown.results.results))
-    # A service lists at most twenty, always from the first.
+    # A service lists at most twenty results, always from the first.
     wanted = min(MAX_RESULTS, len(before) + request.query.max_results)
     found = await context.services.provider.search(replace(request.query, max_results=wanted))
     new = [source for source in found.results if source.url not in before][: request.query.max_results]
@@ -115,13 +115,13 @@ def filters(request: SearchRequest) -> Filters:
 
 
 def prefer(request: SearchRequest, settings: Preferred) -> SearchRequest:
-    """Return the request with what was set, for what was not typed."""
+    """Return the request with the settings for everything that was not typed."""
     query = replace(request.query, filters=settings.filters(request.query.filters))
     return replace(request, query=query, public=settings.visible(public=request.public, private=request.private))
 
 
 def buttons(page: SearchPage, request: SearchRequest) -> AnswerButtons | None:
-    """Return what can be done with the results; None if there are none."""
+    """Return the actions for the results; None if there are none."""
     found = len(page.results.results)
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""`/pplx status`: shows admins what is wrong, the providers' statistics of the last day, and what people think."""
+"""`/pplx status`: shows admins the problems, the providers' statistics of the last day, and people's feedback."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _ISSUES = {
     "AuthenticationError": ("does not accept the configured key.", "Set a new key for it, then restart the app."),
     "BillingError": ("is out of credit.", "Buy credit for it."),
 }
-"""What is wrong with a service that needs an admin, and what to do about it, by the class of its error."""
+"""The problem of a service that needs an admin, and its remedy, by the class of its error."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Health:
-    """Says what is wrong. `services` answer questions, all of them for nothing if they are `free`.
+    """Finds problems. `services` answer questions, all of them free of charge if they are `free`.
 
-    `workers_alive` returns how many workers there are, `found_by` what else is wrong in a workspace.
+    `workers_alive` returns the number of workers, `found_by` finds further problems of a workspace.
     """
 
     services: Sequence[str]
@@ -46,7 +46,7 @@ class Health:
     found_by: Sequence[FindProblems]
 
     async def problems(self, team_id: str, spending: Spending) -> list[Problem]:
-        """Return what is wrong, that no question can be answered first. Raises database errors."""
+        """Return the problems, first that no question can be answered. Raises database errors."""
         issues, silent = await self.attempts.admin_issues(), await self.attempts.silent(self.services)
         found = self._no_answers(spending, failing={*issues, *silent})
         for name, error in sorted(issues.items()):
@@ -100,7 +100,7 @@ class Health:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """What admins see: the providers of the last day, feedback, what is wrong, and what was spent."""
+    """The admins' overview: the providers of the last day, feedback, problems, and spending."""
 
     providers: Sequence[ProviderStats]
     feedback: Feedback
@@ -111,7 +111,7 @@ class Status:
 
 @dataclass(frozen=True, kw_only=True)
 class StatusCommand:
-    """Reads what admins see."""
+    """Reads the admins' overview."""
 
     admins: Admins
     attempts: AttemptStore
@@ -125,7 +125,7 @@ class StatusCommand:
         return replace(STATUS, answer=self.answer)
 
     async def answer(self, _: None, context: CommandContext) -> Status | None:
-        """Return the statistics, None if the user is not an admin."""
+        """Return the overview, None if the user is not an admin."""
         if not await self.admins.is_admin(context.row.user_id):
             return None
         spending = await self.budgets.spending(context.row.team_id)
