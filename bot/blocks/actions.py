@@ -16,7 +16,7 @@ from bot.model.message import Block, OutgoingMessage
 from bot.model.question import AnswerButtons
 
 _ROW = re.compile(r"answer|feedback|next-\d|undo")
-"""What the `block_id` of a row begins with; the id of the question follows, since menus and thumbs have no value."""
+"""The beginning of a row's `block_id`, before the question's id, since menus and thumbs have no value."""
 
 SHARE = "share"
 GO_DEEPER = "go_deeper"
@@ -42,9 +42,9 @@ CHOICES = (GO_DEEPER, REGENERATE, SAVE, SENT)
 
 @dataclass(frozen=True, kw_only=True)
 class Below:
-    """What is known of an answer when the rows below it are made.
+    """The facts about an answer from which the rows below it are made.
 
-    A `private` answer is seen by its asker only. The next question can be typed below one `in_thread`. `saves_files` is
+    Only the asker sees a `private` answer. The next question can be typed below an answer `in_thread`. `saves_files` is
     whether files can be sent.
     """
 
@@ -59,7 +59,8 @@ class Below:
 class AnswerPart:
     """A button, a choice of the menu, or a row of its own below answers; `name` is its `action_id` or its value.
 
-    `offered` says below which answers. `row` renders a row; Slack shows thumbs only where everyone sees the answer.
+    `offered` returns whether an answer has it. `row` renders a row; Slack shows thumbs only where everyone sees the
+    answer.
     """
 
     name: str
@@ -80,7 +81,7 @@ _OWN_PARTS = (
 
 
 def answer_actions(below: Below, parts: Sequence[AnswerPart] = ()) -> tuple[Block, ...]:
-    """Return the rows below an answer: suggested questions, buttons with a menu, and the rows of these `parts`."""
+    """Return the rows below an answer: suggested questions, buttons with a menu, and the rows of `parts`."""
     offered = [part for part in (*_OWN_PARTS, *parts) if part.offered(below)]
     suggested = [
         {"type": "actions", "block_id": f"next-{number}:{below.question_id}", "elements": [_next(text)]}
@@ -104,7 +105,10 @@ _SENT_ONLY = [part for part in _OWN_PARTS if part.name == SENT]
 
 
 def cut_short_actions(again: str, *, question_id: str, sources: bool) -> Block:
-    """Return the row below an answer that was stopped or broke off; `again` labels what asks it again, if anything."""
+    """Return the row below an answer that was stopped or broke off.
+
+    `again` is the label of the button that asks the question again, empty for no such button.
+    """
     asked = UUID(question_id)
     shown = [_button(again, "retry", asked)] if again else []
     shown += [_button("Sources", SOURCES, asked)] if sources else []
@@ -112,7 +116,7 @@ def cut_short_actions(again: str, *, question_id: str, sources: bool) -> Block:
 
 
 def sent_actions(question_id: UUID) -> tuple[Block, ...]:
-    """Return the row below what has no other buttons, such as news: a menu that shows what was sent."""
+    """Return the row below a reply without other buttons, such as news: a menu that shows its sent requests."""
     return ({"type": "actions", "block_id": f"answer:{question_id}", "elements": [_menu(_SENT_ONLY)]},)
 
 
@@ -146,7 +150,7 @@ def is_undo(action: Mapping[str, Any]) -> bool:
 
 
 def is_suggestion(action: Mapping[str, Any]) -> bool:
-    """Return whether a click is on a suggested question, and not on the button that asks for one."""
+    """Return whether a click chose a suggested question, rather than the button that asks for one."""
     return str(action.get("block_id", "")).startswith("next-")
 
 

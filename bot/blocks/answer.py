@@ -1,4 +1,4 @@
-"""An answer as messages: the question, what changes how the text is to be read, the text, a line with its sources."""
+"""An answer as messages: the question, notes that affect how to read the text, the text, a line with its sources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
 
 
 def no_model_notice(answer: Answer) -> str:
-    """Return why there are only passages: no answer model is configured, or those that are did not answer."""
+    """Return why there are only passages: no answer model is configured, or the configured ones did not answer."""
     return (
         fallback_notice(answer)
         or f"{NO_MODEL.removesuffix('.')}, so these are the passages that fit best, word for word."
@@ -64,7 +64,7 @@ def _quote(text: str, number: int | None, used: Sequence[Source]) -> Block:
 def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -> tuple[OutgoingMessage, ...]:
     """Render an answer as one message, or as several numbered ones; the last has the sources.
 
-    `question` is the question, which is quoted above an answer whose readers do not see it otherwise.
+    `question` is quoted above an answer whose readers do not see it otherwise.
     """
     blocks = [*question_line(question, audience), *render_answer(shorten_answer(answer), original=answer)]
     summary = pluralize(len(answer.sources), "source")
@@ -72,7 +72,7 @@ def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -
 
 
 def render_answer(answer: Answer, *, original: Answer | None = None) -> list[Block | Part]:
-    """Render the notes, the text and the sources; of a part of an answer, with the notes of the `original`."""
+    """Render the notes, the text and the sources; for a part of an answer, with the notes of the `original`."""
     body: Sequence[Block | Part]
     if answer.kind is AnswerKind.PASSAGES and answer.passages:
         body, tail = passage_blocks(answer)
@@ -83,7 +83,7 @@ def render_answer(answer: Answer, *, original: Answer | None = None) -> list[Blo
 
 
 def answer_ending(answer: Answer, cited: CitedText) -> tuple[Block, ...]:
-    """Return what follows an answer whose text is shown already: the notes and the sources."""
+    """Return the blocks after an answer's text that is already shown: the notes and the sources."""
     return (*_notes(answer), *source_line(cited.sources, cited.others))
 
 
@@ -93,7 +93,7 @@ def _text_blocks(cited: CitedText) -> Sequence[Block | Part]:
 
 
 def _notes(answer: Answer) -> Iterator[Block]:
-    """Yield what changes how an answer is to be read; its other notes are with its sources."""
+    """Yield the notes that affect how to read an answer; its other notes are with its sources."""
     passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
     notice = no_model_notice(answer) if passages else fallback_notice(answer)
     yield from warning_blocks([notice, answer.as_of, *shorten_text(answer.text)[1]])

@@ -1,4 +1,4 @@
-"""Builds the Block Kit blocks that the app uses, as plain JSON."""
+"""Builds the app's Block Kit blocks, as plain JSON."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def section(text: str) -> Block:
 
 
 def longest(versions: Iterable[str]) -> str:
-    """Return the first of several versions of a section's text that is short enough; of the last one, what fits."""
+    """Return the first version of a section's text that fits, or the beginning of the last one."""
     listed = [*versions]
     return next((text for text in listed if len(text) <= MAX_TEXT), listed[-1][:MAX_TEXT])
 
@@ -70,7 +70,7 @@ def markdown(text: str) -> Block:
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[Block]], *, numbers: bool = True) -> Block:
-    """Return a table; `numbers` is whether all columns but the first hold some."""
+    """Return a table; `numbers` is whether all columns but the first contain numbers."""
     settings = [{"align": "right" if place and numbers else "left"} for place in range(len(titles))]
     return {"type": "table", "rows": [[cell(leaf(title)) for title in titles], *rows], "column_settings": settings}
 
@@ -93,9 +93,9 @@ def name(text: str) -> Block:
 
 
 def person(user_id: str) -> Block:
-    """Return a person's name for a rich text: Slack fills it in, and mentions no one.
+    """Return a person's name for a rich text: Slack fills it in, and mentions nobody.
 
-    Slack refuses a view with an id that is none. In the ledger no id is that of erased people, and of the app.
+    Slack refuses a view with an invalid id. In the ledger, the ids of erased people and of the app are invalid.
     """
     known = re.fullmatch("[UW][A-Z0-9]+", user_id)
     return {"type": "user", "user_id": user_id} if known else leaf("erased people, and the app")
@@ -109,7 +109,7 @@ def channel(channel_id: str) -> Block:
 
 
 def bullets(items: Iterable[Sequence[Block]]) -> Block:
-    """Return a list, of which each item is a line of rich text."""
+    """Return a list; each item is a line of rich text."""
     lines = [{"type": "rich_text_section", "elements": [*item]} for item in items]
     return {"type": "rich_text", "elements": [{"type": "rich_text_list", "style": "bullet", "elements": lines}]}
 
@@ -130,9 +130,9 @@ def actions(*elements: Block) -> Block:
 
 
 def page_turns(action_id: str, pages: Mapping[str, int]) -> list[Block]:
-    """Return the row of buttons that turn to other pages, by their labels; none without any.
+    """Return the row of buttons to other pages, by their labels; empty without any.
 
-    Slack takes an action's id once a row, so the number of the page follows it.
+    Slack accepts an action's id once per row, so the page's number follows it.
     """
     return [actions(*(button(label, f"{action_id}{page}", "page") for label, page in pages.items()))] if pages else []
 
@@ -148,7 +148,7 @@ def secondary_button(label: str, *, action_id: str, value: str) -> Block:
 
 
 def confirmation(title: str, text: str, confirm: str) -> Block:
-    """Return the dialog that asks before something is deleted or stopped; `confirm` labels the button that does it.
+    """Return the dialog before a deletion or a stop; `confirm` is the label of its button.
 
     https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
     """
@@ -179,7 +179,7 @@ def link(address: str, label: str) -> str:
 
 
 def join_lines(pieces: list[str]) -> list[str]:
-    """Join lines of mrkdwn to texts that each fit in one text object."""
+    """Join lines of mrkdwn to texts that each fit into one text object."""
     texts: list[str] = []
     for piece in pieces:
         if texts and len(texts[-1]) + len(piece) < MAX_TEXT:
@@ -199,7 +199,7 @@ _MAX_NOTES = 450
 
 
 def notes_block(sentences: Iterable[str]) -> list[Block]:
-    """Return untrusted sentences in one grey line; no block if they say nothing."""
+    """Return untrusted sentences in one grey line; empty if they are empty."""
     shown = " ".join(filter(None, map(one_line, sentences)))
     return [context(escape(shorten(shown, _MAX_NOTES)))] if shown else []
 
@@ -213,7 +213,7 @@ MAX_QUESTION = 80
 
 
 def quote_question(question: str, audience: Audience) -> str:
-    """Return a question in quotation marks, shortened, as mrkdwn; empty if it is read above its answer anyway."""
+    """Return a question in quotation marks, shortened, as mrkdwn; empty if it is visible above the answer."""
     shown = escape(shorten(one_line(question), MAX_QUESTION))
     return f"“{shown}”" if shown and audience is not Audience.THREAD else ""
 

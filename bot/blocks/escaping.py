@@ -1,4 +1,4 @@
-"""Makes untrusted text safe for its place in a Slack message, and reads the text that Slack escaped."""
+"""Makes untrusted text safe for its place in a Slack message, and reads text that Slack escaped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)(?![^\W_]))", re.IG
 
 
 def clean(text: str) -> str:
-    """Return the text with plain line ends and without control characters and ones that reorder text.
+    """Return the text with plain line ends, without control characters and characters that reorder text.
 
     Half a surrogate pair becomes U+FFFD.
     """
@@ -36,7 +36,7 @@ def break_mentions(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text as mrkdwn that shows this text, as far as mrkdwn can.
+    """Return mrkdwn that shows this text, as far as mrkdwn can.
 
     https://docs.slack.dev/messaging/formatting-message-text#escaping
     """
@@ -62,10 +62,10 @@ def code(text: str) -> str:
     return f"`{escape(one_line(text)).replace('`', 'ˋ')}`"
 
 
-# Dates that we format: the form without a link, so that an imitation can only be a date.
+# Our own dates: the form without a link, so that an imitation can only be a date.
 _DATE = re.compile(r"(<!date\^\d{1,12}\^[^<>|^]*\|[^<>|]*>)")
 _TYPES_WITH_MENTIONS = frozenset({"mrkdwn", "markdown"})
-"""The types in whose text Slack finds mentions; plain_text and rich_text are shown unchanged."""
+"""The types of text in which Slack finds mentions; plain_text and rich_text are shown unchanged."""
 
 
 def sanitize_message(message: OutgoingMessage) -> OutgoingMessage:
@@ -118,7 +118,7 @@ _NO_BREAK = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
 def unescape_slack(text: str) -> str:
     """Return the text as the user typed it: links, mentions and entities unwrapped once, no-break spaces plain.
 
-    A mention without a name becomes a word: who typed it saw a name, and an id would leave for a search service.
+    A mention without a name becomes a word: the user saw a name, and an id would be sent to a search service.
     """
     text = _LINK.sub(lambda m: _link_text(m[1], m[2] or ""), text)
     text = _MENTION.sub(lambda m: _mention_text(m[1] or "@", m[2] or m[3], m[4] or ""), text)

@@ -17,7 +17,7 @@ LINES = {
 
 
 def example_buttons() -> tuple[Block, ...]:
-    """Return a row for each example: Slack takes an action's id once a row."""
+    """Return a row for each example, since Slack accepts an action's id once per row."""
     return tuple(secondary_button(label, action_id=EXAMPLES, value=line) for label, line in LINES.items())
 
 

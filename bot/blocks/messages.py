@@ -30,7 +30,7 @@ _FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")
 # Asterisks and hashes in code: noncharacters replace them until those of Markdown are removed.
 _HIDDEN = {"*": "\ufde0", "#": "\ufde1"}
 _OF_BORDERS = " -:|"
-"""What the lines of a table have that have no words."""
+"""The signs in a table's lines without words."""
 _LABELED = re.compile(r"<[^<|>]+\|([^<>]*)>")
 _LINK = re.compile(r"\[\[(\d+)\]\]\(([^()\s]+)\)")
 
@@ -61,7 +61,7 @@ def block_text(block: Block, *, links: bool) -> str:
 
 
 def words_of(part: Part) -> str:
-    """Return what a part of an answer says without links, not escaped."""
+    """Return the words of a part of an answer without links, not escaped."""
     return "".join(
         _hide_signs(_bare(stretch)) if is_code else _LINK.sub(r"[\1]", stretch) for is_code, stretch in part.stretches
     )
@@ -108,7 +108,7 @@ _TOKEN_OR_CODE = re.compile(r"(<[^<>]*>|`[^`\n]*`)")
 
 
 def _mrkdwn_text(text: str, *, links: bool) -> str:
-    """Return mrkdwn that is shown outside a block, where Slack would make a link of every address."""
+    """Return mrkdwn for use outside a block, where Slack would make a link of every address."""
     if not links:
         return _LABELED.sub(r"\1", text)
     pieces = _TOKEN_OR_CODE.split(text)
@@ -141,7 +141,7 @@ def _link_text(address: str, label: str, *, links: bool) -> str:
 
 MAX_CHARACTERS = 3_900
 MAX_BYTES = 3_990
-"""`chat.update` counts bytes and takes 4,000; one limit serves all methods."""
+"""`chat.update` counts bytes and accepts 4,000; one limit serves all methods."""
 
 
 def fallback_text(blocks: Sequence[Block | Part], *, beginning: str = "", ending: str = "") -> str:
@@ -160,7 +160,7 @@ def _words(block: Block | Part) -> str:
 
 
 def _shown_lines(said: str) -> str:
-    """Return the lines without signs of Markdown; of a table's lines, only those that have words."""
+    """Return the lines without signs of Markdown; of a table, only the lines with words."""
     lines = said.replace(WORD_JOINER, "").split("\n")
     shown = [strip_markdown(line).strip() for line in lines]
     return "\n".join(
@@ -185,7 +185,7 @@ def _shorten_escaped(text: str, *, room: int) -> str:
 def pack(blocks: Sequence[Block | Part], *, summary: str, quote: str = "") -> tuple[OutgoingMessage, ...]:
     """Put blocks into messages in order; `summary`, such as "3 sources", ends the last one's text.
 
-    `quote` is the question as it is quoted above the first one; every other part quotes it with its number.
+    `quote` is the quoted question above the first message; every other message quotes it with its number.
     """
     groups: list[list[Block | Part]] = []
     size = count = 0
@@ -216,7 +216,7 @@ def _blocks(group: Sequence[Block | Part]) -> tuple[Block, ...]:
 
 
 def _size(block: object) -> int:
-    """Return the characters that Slack counts of a block."""
+    """Return the number of characters that Slack counts for a block."""
     if isinstance(block, dict):
         own = rendered_size(block["text"]) if isinstance(block.get("text"), str) else 0
         return own + sum([_size(value) for value in block.values() if isinstance(value, dict | list)])
@@ -234,11 +234,11 @@ def texts_in(block: object) -> list[str]:
 
 
 _MAX_STOPPED = 150
-"""Characters of a stopped question that are quoted."""
+"""The most characters quoted of a stopped question."""
 
 
 def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
-    """Render that the asker stopped a question, with a button that asks it again."""
+    """Render the notice that the asker stopped a question, with a button that asks it again."""
     question = escape(shorten(one_line(text), _MAX_STOPPED))
     said = f"*Stopped{f' “{question}”' if question else ''}.*"
     again = secondary_button("Start again", action_id="retry", value=question_id)
@@ -246,20 +246,20 @@ def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
 
 
 LATE_AFTER_SECONDS = 600.0
-"""An answer to an older message says how old it is. Slack delivers events again for up to a day.
+"""An answer to an older message mentions its age. Slack delivers events again for up to a day.
 
 https://docs.slack.dev/apis/events-api/#errors
 """
 
 
 def late_note(seconds: float) -> str:
-    """Return what is said below an answer to a message that was written so many seconds ago; empty if that is usual."""
+    """Return a note for an answer to a message of this age in seconds; empty for a usual age."""
     said = f"You asked this {age_in_words(seconds)} ago; I couldn’t answer before."
     return said if seconds > LATE_AFTER_SECONDS else ""
 
 
 def late_message(text: str, seconds: float, *, question_id: str) -> OutgoingMessage:
-    """Ask whether a question that was written so many seconds ago is still to be answered, with a button for that."""
+    """Ask whether a question of this age in seconds still matters, with a button that asks it."""
     asked = escape(shorten(one_line(text), _MAX_STOPPED))
     what = f" “{asked}”" if asked else " this"
     said = f"You asked{what} {age_in_words(seconds)} ago, and it reached me only now. Do you still want an answer?"
@@ -268,13 +268,13 @@ def late_message(text: str, seconds: float, *, question_id: str) -> OutgoingMess
 
 
 _MAX_EXCERPT = 300
-"""Characters of a message that a question is about that are quoted."""
+"""The most characters quoted of a message that a question is about."""
 
 
 def asked_message(text: str, *, lead: str = "You asked:", about: str = "", link: str = "") -> OutgoingMessage:
-    """Render what a person asked in a form: the message in whose thread the answer comes.
+    """Render a question from a form: the message in whose thread the answer comes.
 
-    `about` is a message that the question is about, of which the beginning is quoted; `link` leads to it.
+    `about` is a message that the question is about; its beginning is quoted, and `link` leads to it.
     """
     said = [{"type": "text", "text": f"{lead} ", "style": {"bold": True}}, {"type": "text", "text": text}]
     parts: list[Block] = [{"type": "rich_text_section", "elements": said}]
@@ -298,7 +298,7 @@ def without_blocks(message: OutgoingMessage) -> OutgoingMessage:
 
 
 LATE_SECONDS = 120.0
-"""If the question is older than this, the message says how long ago it was asked."""
+"""If the question is older than this, the message mentions its age."""
 _QUESTION = 150
 
 
@@ -308,8 +308,8 @@ def as_direct_message(
     """Return a part of an answer as a direct message.
 
     The message says why it is sent directly and quotes `question`, which is not escaped yet. `age` is the question's
-    age in seconds; the message gives it if the answer is late. `unconfirmed` means that the part was posted to
-    its place without a reply from Slack. `question` is None for a digest, which needs no reason.
+    age in seconds, which a late answer mentions. `unconfirmed` means that the part was posted to its place without a
+    reply from Slack. `question` is None for a digest, which needs no reason.
     """
     if question is None:
         return OutgoingMessage(text=message.text, blocks=message.blocks)
@@ -334,7 +334,7 @@ def _why_directly(quoted: str, when: str, *, rest: bool, public: bool, unconfirm
 
 
 def _joined_fallback_text(why: str, text: str) -> str:
-    """Return both as the fallback text, shortened to fit; the blocks contain the whole."""
+    """Return both texts as the fallback text, shortened to fit; the blocks contain the whole."""
     while len(f"{why}\n{text}".encode()) > MAX_BYTES:
         text = shorten(text, len(text) * 9 // 10)
     return f"{why}\n{text}"
@@ -357,7 +357,7 @@ def failure_message(
 ) -> OutgoingMessage:
     """Render a failure; `sentence` is not escaped yet, `action` is the button, None for no button.
 
-    `question` is quoted above it, empty if it is read there anyway.
+    `question` is quoted above it, empty if its readers see it anyway.
     """
     shown, found_by = escape(shorten(sentence, 1_000)), f"Reference {code(reference)}"
     asked = question_line(question, Audience.ASKER)

@@ -1,4 +1,4 @@
-"""Renders a news summary: what was asked for, then the stories."""
+"""Renders a news summary: the request, then the stories."""
 
 from __future__ import annotations
 

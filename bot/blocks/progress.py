@@ -1,4 +1,4 @@
-"""Renders an answer being made: its searches and pages, its text so far, and that it was stopped or broke off."""
+"""Renders an answer in progress: its searches and pages, its text so far, and a note if it stopped or broke off."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SITES = 4
 def answer_progress_message(
     queries: Sequence[str], sources: Sequence[Source], *, seconds: float, question_id: str
 ) -> OutgoingMessage:
-    """Render the searches that the model has made, the pages that it reads, and the seconds so far, with a Stop button.
+    """Render the model's searches, the pages that it reads, and the seconds so far, with a Stop button.
 
     https://docs.slack.dev/reference/block-kit/blocks/plan-block
     """
@@ -39,7 +39,7 @@ def answer_progress_message(
 
 
 def writing_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
-    """Render that the searches and pages are done with and the text is being written, below this message."""
+    """Render the searches and pages as finished; the text is being written below this message."""
     tasks = _tasks(queries, sources, is_over=True)
     title = "Writing the answer"
     plan = {"type": "plan", "title": title, "tasks": tasks}
@@ -81,7 +81,7 @@ def progress_line_message(queries: Sequence[str], sources: Sequence[Source], *, 
 
 
 def progress_text(queries: Sequence[str], sources: Sequence[Source]) -> str:
-    """Return what is searched for and read as mrkdwn."""
+    """Return the searches and the pages being read as mrkdwn."""
     parts = [escape(_searched(queries, done=bool(sources)))] if queries else []
     if sources:
         sites = ", ".join(escape(neutralize(site)) for site, _ in _sites(sources))
@@ -108,13 +108,13 @@ def _sites(sources: Sequence[Source]) -> list[tuple[str, str]]:
 
 
 def written_message(text: str, *, question_id: str) -> OutgoingMessage:
-    """Render an answer's text so far, with a Stop button; `text` is what a `StreamedText` gave."""
+    """Render an answer's text so far, with a Stop button; `text` comes from a `StreamedText`."""
     body = markdown(text)
     return OutgoingMessage(text=fallback_text([body]), blocks=(body, stop_button(question_id)))
 
 
 def growing_message(text: str, *, question: str, question_id: str) -> OutgoingMessage:
-    """Render the first sentences of a private answer, which reads well too where Slack shows the whole one below it."""
+    """Render the first sentences of a private answer; they also read well if Slack shows the whole answer below."""
     body = markdown(text)
     above = question_line(question, Audience.ASKER)
     return OutgoingMessage(
@@ -123,7 +123,7 @@ def growing_message(text: str, *, question: str, question_id: str) -> OutgoingMe
 
 
 def stopped_blocks(answer: Answer, *, question_id: str) -> tuple[Block, ...]:
-    """Return what follows the text of an answer that was stopped; `answer` is the part of it that was written."""
+    """Return the blocks after the text of a stopped answer; `answer` is its written part."""
     cited = number_citations(clean(answer.text), answer.sources)
     below = cut_short_actions("Start again", question_id=question_id, sources=bool(answer.sources))
     return (*source_line(cited.sources, cited.others), context("You stopped this answer."), below)
@@ -132,10 +132,10 @@ def stopped_blocks(answer: Answer, *, question_id: str) -> tuple[Block, ...]:
 def broken_off_blocks(
     answer: Answer, *, reference: str, question_id: str, refusal: str = "", limit: float | None = None
 ) -> tuple[Block, ...]:
-    """Return what follows the sources of an answer that broke off after some of it was shown.
+    """Return the blocks after the sources of an answer that broke off after some text was shown.
 
-    If it was ended by a `refusal`, which is not escaped, that is said, and there is nothing to try again. `limit` is
-    after how many seconds the app ended it.
+    A `refusal`, which is not escaped, is shown instead of a button to try again. `limit` is the seconds after which the
+    app ended the answer.
     """
     ended = "the answer broke off" if limit is None else f"I stopped after {full_seconds(limit)}"
     why = f". {escape(refusal)}" if refusal else f": {ended}."
@@ -145,12 +145,12 @@ def broken_off_blocks(
 
 
 def stopped_note(answer: Answer, *, question_id: str) -> OutgoingMessage:
-    """Render that an answer was stopped whose text is in the messages above."""
+    """Render the note that an answer was stopped, with its text in the messages above."""
     below = stopped_blocks(answer, question_id=question_id)
     return OutgoingMessage(text=fallback_text(below), blocks=below)
 
 
 def stopped_message(text: str, answer: Answer, *, question_id: str) -> OutgoingMessage:
-    """Render the text that a stopped answer had, and that it was stopped."""
+    """Render the text of a stopped answer, with a note that it was stopped."""
     body = markdown(text)
     return OutgoingMessage(text=fallback_text([body]), blocks=(body, *stopped_blocks(answer, question_id=question_id)))

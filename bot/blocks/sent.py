@@ -1,4 +1,4 @@
-"""Renders what was sent to search services for an answer: every text of every request, word for word."""
+"""Renders the requests sent to search services for an answer: every text of every request, word for word."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from perplexity.scope import SentRequest
 MAX_BLOCKS = 95
 MAX_TEXT = 2_900
 MAX_CHARS = 60_000
-"""How many characters are shown in all: Slack takes views of at most 250 KB."""
+"""The most characters shown in all: Slack accepts views of at most 250 KB."""
 
 SHORT = 100
 """The longest value that is shown on one line with others."""
@@ -31,10 +31,10 @@ _INTRO = "I sent this for your answer, word for word. Your name, your e-mail add
 
 
 def sent_blocks(sent: SentRequests, *, question: str = "", interrupted: int = 0) -> list[Block]:
-    """Return the blocks of a modal about what was sent for a question; a part, with a note, if it is too long.
+    """Return the blocks of a modal on the requests of a question; if they are too long, a part with a note.
 
-    The question comes first, unless something was left out of it. `interrupted` is how often the work on the question
-    was, so that requests may be there twice.
+    The question comes first, unless it was redacted. `interrupted` is how often the work on the question was, since
+    requests may then appear twice.
     """
     count = len(sent.requests) + sum(sent.not_kept.values())
     facts = [pluralize(count, "request"), left_out_text(sent.left_out)]
@@ -70,7 +70,7 @@ def _title(number: int, request: SentRequest) -> str:
 
 
 def interrupted_note(times: int) -> str:
-    """Return why requests may be there twice; `times` is how often the work was interrupted."""
+    """Return why requests may appear twice; `times` is how often the work was interrupted."""
     return (
         f"I was interrupted {pluralize(times, 'time')} while I worked on this, and began again. What I had sent before "
         "is listed, too."
@@ -78,7 +78,7 @@ def interrupted_note(times: int) -> str:
 
 
 def not_kept_note(count: int) -> str:
-    """Return that the texts of some requests in the middle are not kept."""
+    """Return the sentence that the texts of some requests in the middle are not saved."""
     return f"{pluralize(count, 'more request')} were sent here. Their text was too long to keep."
 
 

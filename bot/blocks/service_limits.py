@@ -1,4 +1,4 @@
-"""Renders how many calls the search services take."""
+"""Renders the limits of calls to search services."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from bot.model.admin import LaneUse
 from perplexity.limiter import TIERS
 
 PEOPLE_PER_QUESTION = 20
-"""How many people a question a minute is enough for: who asks three in their busiest hour asks one in 20 minutes."""
+"""The people for whom a question per minute is enough: three in one's busiest hour are one in 20 minutes."""
 
 _SOURCES = {"tier": "what a new key has, until a reply says more", "reply": "as it says", "set": "your PROVIDER_LIMITS"}
 _KINDS = {"answer": "answers", "background": "deep answers", "search": "searches"}
 
 
 def service_line(use: LaneUse) -> str:
-    """Return how many calls a service takes, how full that was, for how many people it is, and what brings more."""
+    """Return a service's limit, its usage, the number of people that it is enough for, and how to raise it."""
     provider, kind = use.lane.partition(":")[0].split(".")
     full = min(100, round(100 * use.fullest / use.per_minute))
     line = (
@@ -34,5 +34,5 @@ def service_line(use: LaneUse) -> str:
 
 
 def full_text(use: LaneUse) -> str:
-    """Return what admins are told of a limit that was full for ten minutes."""
+    """Return a text for admins on a limit that was full for ten minutes."""
     return f"For ten minutes people have waited for their turn, since this limit is full. {service_line(use)}"

@@ -32,16 +32,16 @@ _SITE = 60
 _ADDRESS = 200
 _ESCAPED_ADDRESS = 2_200
 _LONGEST_ESCAPE = 6
-"""What a character becomes at the most: `&amp;` and a joiner."""
+"""The longest form of an escaped character: `&amp;` and a joiner."""
 
 
 MAX_SITES = 3
 
 
 def source_line(cited: Sequence[Source], others: Sequence[Source] = ()) -> list[Block]:
-    """Return a line with the sites of the first sources, each linked to its page, and how many more sources there are.
+    """Return a line with linked sites of the first sources, and the number of further sources.
 
-    The line is that of the `others`, which were read too, if no source is cited.
+    If no source is cited, it is a line on the `others`, which were also read.
     """
     sites: dict[str, Source] = {}
     for source in cited or others:
@@ -89,13 +89,13 @@ _ADDRESS_AS_TITLE = re.compile(r"\W*(?:[a-z][a-z0-9+.-]*:)?(?://|\\\\)|\W*(?=www
 
 
 def _names_another_site(title: str, address: str) -> bool:
-    """Return whether a title reads as an address of another site than that of its page: no link may say that."""
+    """Return whether a title looks like an address of another site than its page's: no link may have such a title."""
     match = _ADDRESS_AS_TITLE.match(title)
     return match is not None and hostname(f"https://{title[match.end() :].partition(' ')[0]}") != hostname(address)
 
 
 def site_and_date(source: Source) -> str:
-    """Return the known ones of site and date as mrkdwn."""
+    """Return the site and the date, as far as they are known, as mrkdwn."""
     # A host needs no escaping.
     known = " · ".join(filter(None, (hostname(source.url), format_iso_date(source.date))))
     return f"{LEFT_TO_RIGHT}{known}" if known and runs_right_to_left(source.title) else known
@@ -110,7 +110,7 @@ def results_messages(
 ) -> tuple[OutgoingMessage, ...]:
     """Render the results in the provider's order, or suggest another search if there are none.
 
-    If so many were listed before, these are the next ones, and are numbered so.
+    `shown_before` results were listed earlier, so the numbers continue after them.
     """
     quote = quote_question(query.text, audience)
     blocks = [*question_line(query.text, audience), *result_blocks(results, query=query, shown_before=shown_before)]

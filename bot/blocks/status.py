@@ -1,4 +1,4 @@
-"""Renders `/pplx status`: what is wrong, how the search services do, and what people think of the answers."""
+"""Renders `/pplx status`: problems, the state of the search services, and people's ratings of the answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def status_message(
     problems: Sequence[Problem] = (),
     limits: Sequence[LaneUse] = (),
 ) -> OutgoingMessage:
-    """Render what is wrong, the statistics of the last day, the spending, and the ratings of answers."""
+    """Render the problems, the statistics of the last day, the spending, and the ratings of answers."""
     blocks = [health_block(problems)]
     blocks += [section("*Search services*  in the last 24 hours"), markdown(_table(stats))] if stats else []
     blocks += [section("\n".join(map(service_line, limits)))] if limits else []
@@ -41,7 +41,7 @@ def status_message(
 
 
 def health_block(problems: Sequence[Problem]) -> Block:
-    """Return what is wrong with its next steps, or that nothing is."""
+    """Return the problems with their next steps, or a sentence that there are none."""
     lines = [warning(escape(f"{one.text} {one.fix}".rstrip())) for one in problems[:MAX_PROBLEMS]]
     return section("\n".join(["*Health*", *(lines or ["Nothing is wrong."])]))
 

@@ -1,4 +1,4 @@
-"""The text of an answer as it may be shown while the model writes it, in pieces that are never taken back."""
+"""The text of an answer for display while the model writes it, in pieces that are never taken back."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from perplexity.types import Answer, AnswerKind, Source
 from perplexity.validation import MAX_ANSWER_LENGTH, shorten_answer
 
 _PIECE = 2_000
-"""Characters of the answer's text that are looked at for one piece, unless nothing in them is final."""
+"""The characters of the answer's text that are read for one piece, unless nothing in them is final."""
 _SHARE = 8
 """A piece is at least this part of a long block, so that reading it takes time in proportion to its length."""
 _LONGEST = MAX_ANSWER_LENGTH - 1_000
-"""Characters that are surely shown of a text, even if it is shortened."""
+"""The number of characters of a text that are certainly shown, even if the text is shortened."""
 _CLOSING = re.compile(r"\n[ >]*(`+)\Z")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextEnding:
-    """How a text ends. If not `is_correct`, the answer does not begin with what was shown: it must be replaced.
+    """The end of a text. Unless `is_correct`, the answer does not begin with the shown text, which must be replaced.
 
     `cited` are the text and its sources, as `number_citations` returns them.
     """
@@ -41,14 +41,14 @@ class TextEnding:
 
 
 class StreamedText:
-    """The text of an answer as it may be shown while it is written.
+    """The text of an answer for display while it is written.
 
-    All pieces and the rest, joined, are what `render_answer_text` returns for the finished answer, unless its service
-    corrected the text at the end, named a source after the text that cites it, or wrote what no one could foresee, such
-    as a line of dashes that makes a heading of the sentences above it.
+    All pieces and the rest, joined, equal `render_answer_text` of the finished answer. Exceptions are a service that
+    corrects the text at the end, or names a source after the text that cites it, and unforeseeable text, such as a line
+    of dashes that makes a heading of the sentences above it.
 
-    `feed` and `add_sources` only note what they are given, also while another thread is in one of the other methods, of
-    which one may run at a time. `length` is how many characters the model wrote so far.
+    `feed` and `add_sources` only store their arguments, and may be called while another thread is in one of the other
+    methods; of these only one may run at a time. `length` is the number of characters written so far.
     """
 
     def __init__(self) -> None:
@@ -72,19 +72,19 @@ class StreamedText:
 
     @property
     def size(self) -> int:
-        """The characters that Slack counts of the present message."""
+        """The number of characters that Slack counts in the current message."""
         return rendered_size(self._message)
 
     @property
     def blocks(self) -> int:
-        """The most blocks that Slack makes of the present message. Counting them again takes as long as a `take`."""
+        """The most blocks that Slack makes of the current message. Counting them again takes as long as a `take`."""
         if self._blocks is None:
             self._blocks = count_blocks(self._message)
         return self._blocks
 
     @property
     def unread(self) -> int:
-        """How many characters are read at the most for the next piece, and to count the blocks after it."""
+        """The most characters that are read for the next piece, and to count the blocks after it."""
         return self.length - self._frozen.place + len(self._message) if self._is_due() else 0
 
     def _is_due(self) -> bool:
@@ -95,7 +95,7 @@ class StreamedText:
 
     @property
     def taken(self) -> str:
-        """What the model wrote of what was returned so far, by `take` or `first_sentences`."""
+        """The part of the model's text behind everything that `take` or `first_sentences` has returned."""
         return self._text[: self._place]
 
     @property
@@ -109,16 +109,16 @@ class StreamedText:
         self._fed.append(text)
 
     def add_sources(self, sources: Sequence[Source]) -> None:
-        """Take all sources that are known so far."""
+        """Set all sources known so far."""
         self._known = tuple(sources)
 
     def _take_notice(self) -> None:
-        """Read what was fed and which sources are known."""
+        """Process the stored text and sources."""
         if fed := [self._fed.popleft() for _ in range(len(self._fed))]:
             text = "".join(fed)
             self._read += len(text)
             text = self._held + text
-            # A line feed may follow, which makes one line end of both.
+            # A line feed may follow, and make one line end with this character.
             self._held = "\r" if text.endswith("\r") else ""
             self._text += clean(text.removesuffix(self._held))
         sources = self._known
@@ -130,18 +130,18 @@ class StreamedText:
             self._looked_at, self._awaits_source = 0, False
 
     def whole_clauses(self) -> str:
-        """Return what the model wrote up to the end of its last clause that is final: all that was taken, and the next.
+        """Return the model's text up to the end of its last final clause, including all returned text.
 
-        This takes as long as rendering the text does.
+        This takes as long as rendering the text.
         """
         self._take_notice()
         text, start = self._text[self._frozen.place : _LONGEST], self._place - self._frozen.place
         return self._text[: self._frozen.place + find_final(parse(text), self._sources, start).end]
 
     def first_sentences(self) -> str:
-        """Return what the first 2,000 characters become up to the end of their last sentence that is final.
+        """Return the rendered text of the first 2,000 characters up to the end of their last final sentence.
 
-        Empty if none is, or if that is too long for a message.
+        Empty if there is none, or if the text is too long for a message.
         """
         self._take_notice()
         text = self._text[:_PIECE]
@@ -155,8 +155,8 @@ class StreamedText:
     def take(self) -> str:
         """Return the next piece, some clauses, or an empty string if nothing more is final.
 
-        A piece is what about 2,000 characters of the text become, or more if less is not final; call this until there
-        is no piece. After `finish`, the pieces are those of the rest.
+        A piece renders about 2,000 characters of the text, or more if less is not final; call this until there is no
+        piece. After `finish`, the pieces are those of the rest.
         """
         if not self._is_due():
             return ""
@@ -185,8 +185,8 @@ class StreamedText:
     def _next_due(self, end: int, *, was_final: bool) -> float:
         """Return the length from which on there may be another piece.
 
-        A long block is read as a whole for each piece, and what is not final is read again: the longer they are, the
-        longer are the pieces.
+        A long block is read as a whole for each piece, and text that is not final is read again, so the pieces grow
+        with both.
         """
         if end == _LONGEST and not (was_final and self._place < end):
             return math.inf
@@ -212,7 +212,7 @@ class StreamedText:
         return piece
 
     def _rendered(self, text: str, above: _Frozen) -> tuple[str, tuple[Source, ...]]:
-        """Return what a text becomes with the one above it, and the sources that both refer to."""
+        """Return the rendering of a text below another one, and the sources that both refer to."""
         cited = number_citations(text, self._sources, first=above.cited)
         addresses = [link_url(source) for source in cited.sources]
         shown = render_whole(insert_placeholders(cited), addresses, above=above.letters).rstrip()
@@ -222,7 +222,7 @@ class StreamedText:
         return above.joint.join(filter(None, (above.text, shown))), cited.sources
 
     def _freeze(self, text: str, rendered: str) -> _Frozen:
-        """Return as much of a text as what follows does not depend on, so that it need not be read again."""
+        """Return the part of a text that later text does not affect, so that it need not be read again."""
         above, document = self._frozen, parse(text)
         start, in_list = _last_part(document)
         if not start:
@@ -234,7 +234,7 @@ class StreamedText:
         return frozen if self._rendered(text[start:], frozen)[0] == rendered else above
 
     def close_message(self) -> str:
-        """Return what closes the code that the present message ends in; the next piece begins another message.
+        """Return the text that closes the code at the end of the current message, before the next piece begins another.
 
         That piece opens the code again, or repeats the header of the table whose rows follow.
         """
@@ -245,7 +245,7 @@ class StreamedText:
         return self._seam.closing
 
     def _in_message(self, piece: str) -> str:
-        """Return a piece as the present message needs it."""
+        """Return a piece in the form that the current message needs."""
         if not self._message and self._seam:
             piece = self._seam.begin(piece)
         self._message += piece
@@ -253,9 +253,9 @@ class StreamedText:
         return piece
 
     def finish(self, answer: Answer) -> TextEnding:
-        """Return how the text of the finished answer ends; `take` returns what is left of it, if it is correct.
+        """Return the end of the finished answer's text; if it is correct, `take` returns the rest.
 
-        This takes as long as rendering the answer does.
+        This takes as long as rendering the answer.
         """
         whole, cited = render_answer_text(answer)
         is_correct = whole.startswith(self._shown)
@@ -275,7 +275,7 @@ class StreamedText:
 class _Frozen:
     """The beginning of a text that is not read again, up to `place`.
 
-    `text` is what it became, which `joint` joins to what follows; `cited` are its sources in the order of their
+    `text` is its rendering, and `joint` joins this to the following text; `cited` are its sources in the order of their
     numbers.
     """
 
@@ -287,7 +287,7 @@ class _Frozen:
 
 
 def _last_part(document: Document) -> tuple[int, bool]:
-    """Return where the last block of a text begins, or the last item of its list, and whether it is an item.
+    """Return the start of the last block of a text, or of the last item of its list, and whether it is an item.
 
     The place is 0 if the text cannot be read from there alone.
     """
@@ -303,9 +303,9 @@ def _last_part(document: Document) -> tuple[int, bool]:
 
 
 def render_answer_text(answer: Answer) -> tuple[str, CitedText]:
-    """Return an answer's text as Slack's Markdown, whatever its length, and the same with its markers.
+    """Return an answer's text as Slack's Markdown, of any length, and the same with its markers.
 
-    It is what `answer_messages` shows of an answer that is not split; passages, which are blocks, have no text.
+    `answer_messages` shows this text if it does not split the answer. Passages have no text, since they are blocks.
     """
     answer = shorten_answer(answer)
     is_text = answer.kind is not AnswerKind.PASSAGES or not answer.passages
@@ -315,7 +315,7 @@ def render_answer_text(answer: Answer) -> tuple[str, CitedText]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Seam:
-    """What is between two messages: `closing` ends the first, `opening` begins the second if its text goes on with it.
+    """The text between two messages: `closing` ends the first, `opening` begins the second if its text continues.
 
     `in_paragraph` is whether the first ends in a paragraph.
     """
@@ -342,7 +342,7 @@ class _Seam:
 
 
 def _seam(message: str) -> _Seam:
-    """Return what is between a message that is full and the next."""
+    """Return the seam between a full message and the next."""
     document = parse(message)
     if not document.blocks:
         return _Seam()
@@ -353,7 +353,7 @@ def _seam(message: str) -> _Seam:
     if last.kind is BlockKind.FENCE and is_open_code(document, last):
         before = line[: line.find(last.markup)]
         inner = re.sub(r"[^\s>]", " ", before)
-        # Lines that are indented must be inside an item, so that the line that ends the code does.
+        # Indented lines must be inside an item, so that the line that ends the code is, too.
         item = before if before.strip() else f"{'-':<{len(before)}}" if len(before) > 1 else before
         return _Seam(closing=f"\n{inner}{last.markup}", opening=f"{item}{last.markup}{last.info}\n")
     return _Seam(in_paragraph=document.blocks[-1].depth == 0 and last.kind is BlockKind.PARAGRAPH)

@@ -12,23 +12,23 @@ NO_LIMIT = "no limit"
 
 
 def warning(sentence: str) -> str:
-    """Return a sentence with a sign that warns of something."""
+    """Return a sentence with a warning sign."""
     return f":warning: {sentence}"
 
 
 def used(count: int, what: str, cost: int) -> str:
-    """Return what was used and what it cost, in micro-dollars; a digest costs something, and is no question."""
+    """Return "3 questions, $0.02" for a count and a cost in micro-dollars; without a count, only the cost."""
     return ", ".join([*([pluralize(count, what)] if count else []), format_rounded(cost)])
 
 
 def spending_sentence(spending: Spending) -> str:
-    """Return what was spent, as mrkdwn."""
+    """Return a sentence on the spending, as mrkdwn."""
     under_way = f", and up to {format_rounded(spending.reserved)} by calls under way" if spending.reserved else ""
     return f"*Spent*  {format_rounded(spending.today)} today, {format_rounded(spending.month)} this month{under_way}."
 
 
 def ago(seconds: float) -> str:
-    """Return how long ago something was, in words such as "5 minutes ago"."""
+    """Return a time in words such as "5 minutes ago"."""
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= size:
             return f"{pluralize(int(seconds // size), unit)} ago"

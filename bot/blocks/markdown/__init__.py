@@ -1,1 +1,1 @@
-"""Markdown as Slack blocks: read once, split at the limits, rendered."""
+"""Markdown as Slack blocks: parsed once, split at the limits, rendered."""

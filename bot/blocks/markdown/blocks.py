@@ -1,9 +1,9 @@
-"""The blocks of an answer as Slack takes them: tables without dropped cells, and placeholders for links to sources.
+"""The blocks of an answer for Slack: tables without dropped cells, and placeholders for links to sources.
 
-https://github.github.com/gfm/#tables-extension- drops the cells of a row that the header has no column for; a table
-block of Slack takes 20 columns and 100 rows (https://docs.slack.dev/reference/block-kit/blocks/table-block). A wider
-one is shown as several. Placeholders are noncharacters that stay until the text is rendered: so a link cannot be split,
-escaped or neutralized, and its address is nowhere near the code that does these things.
+https://github.github.com/gfm/#tables-extension- drops the cells of a row beyond the header's columns; a table block of
+Slack takes 20 columns and 100 rows (https://docs.slack.dev/reference/block-kit/blocks/table-block). A wider table is
+shown as several. Placeholders are noncharacters that stay until the text is rendered: so a link cannot be split,
+escaped or neutralized, and the code that does these things never sees its address.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from perplexity.markdown import Document, parse
 
 MOST_COLUMNS = 20
 MOST_ROWS = 99
-"""Rows under the header."""
+"""The most rows under the header."""
 _LONGEST_NAME = 100
 _EDGE = re.compile(r"(?<!\\)\|")
 Row = tuple[str, ...]
@@ -52,16 +52,16 @@ class MarkdownTable:
 
 
 def normalize(lines: Sequence[str]) -> MarkdownTable:
-    """Read the lines of a table that fits: header, dashes, rows. Every row gets as many cells as the longest has."""
+    """Parse the lines of a table that fits: header, dashes, rows. Every row gets as many cells as the longest has."""
     header, aligned, *rows = (_cells(line) for line in lines)
     return _even(header, aligned, rows)
 
 
 def narrow(lines: Sequence[str]) -> list[MarkdownTable]:
-    """Read the lines of a table as tables that fit; each repeats the first column, which says whose cells they are.
+    """Parse the lines of a table as tables that fit; each repeats the first column, which identifies the rows.
 
-    A row is in the tables that it has something for, and in the first: filled up, a wide table could have millions of
-    cells. A first cell that is empty or long is repeated as the row's number.
+    A row is in those tables for which it has cells, and in the first: filled up, a wide table could have millions of
+    cells. An empty or long first cell is repeated as the row's number.
     """
     header, aligned, *rows = (_cells(line) for line in lines)
     columns = max(map(len, (header, *rows)))
@@ -100,7 +100,7 @@ def _even(header: Row, aligned: Row, rows: Sequence[Row]) -> MarkdownTable:
 
 def as_text(row: Row) -> str:
     """Return a row as one line of text."""
-    # A joiner first: the cell may begin with what would make a heading, a fence or a list of the line.
+    # A joiner first: the cell may begin with a sign that would make a heading, a fence or a list of the line.
     return "\u2060" + " | ".join(cell for cell in row if cell)
 
 
@@ -121,15 +121,15 @@ def _padded(row: Row, columns: int, filling: str = "") -> Row:
 
 
 LONGEST_HEADING = 150
-"""Slack makes a header block of a heading, which takes 150 characters."""
+"""Slack makes a header block of a heading, which takes at most 150 characters."""
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
-# What follows a language: attributes such as `title="x"`, `{1,3}`, `:main.py` or a file's name.
+# Text after a language: attributes such as `title="x"`, `{1,3}`, `:main.py` or a file's name.
 _INFO = re.compile(r"\{?\.?(?P<language>[\w+#-]{1,30})(?:[ \t]*(?P<more>[:{,][^\n]*|[\w-]+=[^\n]*|[\w./-]+\.\w+)|\})?")
 _SPECIAL = frozenset({BlockKind.HEADING, BlockKind.FENCE, BlockKind.INDENTED, BlockKind.TABLE, BlockKind.RULE})
 
 
 class Form(StrEnum):
-    """What a segment is."""
+    """The kind of a segment."""
 
     HEADING = "heading"
     TEXT = "text"
@@ -157,7 +157,7 @@ RICH_TEXT_KINDS = frozenset({Form.TEXT, Form.LIST, Form.QUOTE})
 class MarkdownBlock(NamedTuple):
     """One top-level block. `text` is its Markdown, for a fence only its content.
 
-    `headings` and `special` count the headings, and all blocks that Slack renders apart, inside a list or a quote.
+    `headings` and `special` count the headings, and all blocks that Slack renders separately, inside a list or a quote.
     """
 
     form: Form
@@ -168,7 +168,7 @@ class MarkdownBlock(NamedTuple):
 
     @property
     def markdown(self) -> str:
-        """The segment as Markdown that is complete on its own."""
+        """Return the segment as Markdown that is complete on its own."""
         if self.form is not Form.FENCE:
             return self.text
         longest = max(map(len, re.findall("`+", self.text)), default=0) if "```" in self.text else 0
@@ -182,7 +182,7 @@ def joined(pieces: Sequence[MarkdownBlock]) -> Document:
 
 
 def segments(document: Document) -> list[MarkdownBlock]:
-    """Cut a Markdown text into its top-level blocks; together they hold every word of it."""
+    """Return the top-level blocks of a Markdown text; together they contain every word of it."""
     blocks = document.blocks
     starts = [index for index, block in enumerate(blocks) if block.depth == 0]
     found: list[MarkdownBlock] = []
@@ -192,13 +192,13 @@ def segments(document: Document) -> list[MarkdownBlock]:
 
 
 def as_plain_paragraph(text: str) -> str:
-    """Return text that begins a paragraph, and nothing else, whatever its first character is."""
+    """Return text that only begins a paragraph, whatever its first character is."""
     text = text.strip()
     return text if not text or text[0].isalpha() else f"{WORD_JOINER}{text}"
 
 
 def _segments(document: Document, blocks: Sequence[Block]) -> list[MarkdownBlock]:
-    """Return the segment of a block; of a table with more columns than Slack takes, several."""
+    """Return the segment of a block, or several for a table with more columns than Slack accepts."""
     first = blocks[0]
     match first.kind:
         case BlockKind.PARAGRAPH:
@@ -226,7 +226,7 @@ def _heading(block: Block) -> MarkdownBlock:
 def _fence(block: Block) -> MarkdownBlock:
     language, content = block.info.strip(), block.content.removesuffix("\n")
     if language and not _LANGUAGE.fullmatch(language):
-        # Words in the place of a language, or after it, would not be shown.
+        # Words in the place of a language, or after it, would be invisible.
         info = _INFO.fullmatch(language)
         language, more = (info["language"], info["more"] or "") if info else ("", language)
         content = f"{more}\n{content}" if more else content
@@ -249,7 +249,7 @@ def list_items(segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
 
 
 def flatten(text: str) -> str:
-    """Return the lines of a text as one paragraph, whatever they were."""
+    """Return the lines of a text as one paragraph."""
     return "\n".join(as_plain_paragraph(line) for line in text.split("\n") if line.strip())
 
 
@@ -261,18 +261,18 @@ PLACEHOLDER: re.Pattern[str] = re.compile(f"{_OPEN}({_DIGITS}+){_CLOSE}")
 
 
 def insert_placeholders(cited: CitedText) -> Document:
-    """Return the text with a mark in the place of every marker. The text must be clean."""
+    """Return the text with a placeholder for every marker. The text must be clean."""
     return cited.document(_mark)
 
 
 def link(number: int, addresses: Addresses) -> str:
-    """Return the Markdown of one reference: `[[1]](address)`, or `[1]` that no renderer takes for a link."""
+    """Return the Markdown of one reference: `[[1]](address)`, or `[1]` in a form that no renderer takes for a link."""
     address = addresses[number - 1]
     return f"[[{number}]]({address})" if address else f"[{number}]{WORD_JOINER}"
 
 
 def render_links(text: str, addresses: Addresses) -> str:
-    """Put the references where they are held. An exclamation mark before one would make it an image: broken."""
+    """Replace the placeholders by references. An exclamation mark before one is broken: it would make an image."""
 
     def released(match: re.Match[str]) -> str:
         shown = link(number_of(match[1]), addresses)
@@ -282,12 +282,12 @@ def render_links(text: str, addresses: Addresses) -> str:
 
 
 def render_numbers(text: str) -> str:
-    """Put plain numbers where references are held: inside code nothing can be a link."""
+    """Replace the placeholders by plain numbers: inside code nothing can be a link."""
     return PLACEHOLDER.sub(lambda match: f"[{number_of(match[1])}]", text)
 
 
 def number_of(digits: str) -> int:
-    """Return the number that the digits of a mark are."""
+    """Return the number in the digits of a placeholder."""
     return int("".join(str(ord(digit) - _ZERO) for digit in digits))
 
 

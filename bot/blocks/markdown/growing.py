@@ -1,8 +1,8 @@
-"""How much of a Markdown text that is still being written can be shown for good: no later text changes how it is read.
+"""Finds the part of a growing Markdown text that can be shown for good, because no later text changes its reading.
 
-What is still open is held back: a construct inside a line until it is closed or its line ends, code until its
-paragraph ends, a row of a table and a line of code until the line ends, a formula until it ends. A paragraph is shown
-clause by clause, although a line of dashes below it would make a heading of it.
+Open constructs are held back: one inside a line until it is closed or the line ends, code until its paragraph ends, a
+row of a table and a line of code until the line ends, a formula until it ends. A paragraph is shown clause by clause,
+although a line of dashes below it would make a heading of it.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ _CLAUSE_END = re.compile(
     r"|(?P<line>(?=\n))"
     r"|(?P<word>(?<=\S)(?=[ \t]))"
 )
-"""What ends a clause: punctuation with what belongs to it, a line's end, and if nothing else comes, a word."""
+"""The end of a clause: punctuation with its attachments, a line's end or, if nothing else comes, a word."""
 _SENTENCE_END = re.compile(
     rf"(?P<sentence>[.!?…])(?:[\"'”’)\]*_~`]| ?{_MARKER})*(?=\s+[^\sa-z]|[ \t]*\n)"
     r"|(?P<wide>[。！？])(?=[^\s\W_])"
     r"|^[ \t>]*(?:[-+*•|]|\d{1,9}[.)])[ \t][^\n]*(?P<line>(?=\n))",
     re.MULTILINE,
 )
-"""What ends a sentence: its sign, if no small letter follows, or the end of an item or of a row."""
+"""The end of a sentence: its sign, unless a small letter follows, or the end of an item or a row."""
 _SHORT_CLAUSE = 16
-"""Characters of a clause that is long enough to be shown although its sentence continues."""
+"""Characters of a clause that is long enough to be shown before its sentence ends."""
 _LONG_CLAUSE = 120
 """Characters after which a clause is shown word by word."""
 _TRIES = 3
-"""Ends of clauses that are looked at if a formula may have begun before them."""
+"""The most ends of clauses that are tried if a formula may have begun before them."""
 _SIGNS_OF_A_BLOCK = re.compile(r"[ \t>]*+(?:[-+*_=:|#~`> \t]*+|\d{1,9}+[.)]?[ \t]*+)(?:\[[ xX]?\]?)?")
 _UNDERLINE = re.compile(r"[-=:| \t]*+")
-"""What may become the line below a heading, or below the header of a table."""
+"""A line that may become the one below a heading, or below the header of a table."""
 _CLOSING_FENCE = re.compile(r"[ \t>]*+(`{3,}+|~{3,}+)[ \t]*+\n?")
 _FENCE = "```"
 _LONE_OPENER = re.compile(r"^[ \t]*+(?:\$\$|\\\[)[ \t]*+\n[ \t]*+$", re.MULTILINE)
@@ -72,9 +72,9 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Final:
-    """How much of a text is final: what is before `end`.
+    """The final part of a text, up to `end`.
 
-    `awaits_source` is whether only a source that is not known yet can make more of it final.
+    `awaits_source` is whether only a source that is not known yet can make more of the text final.
     """
 
     end: int
@@ -89,10 +89,10 @@ def find_final(
     is_finished: bool = False,
     whole_sentences: bool = False,
 ) -> Final:
-    """Return up to which end of a clause, or of a sentence, a text is final, `start` if none ends after that place.
+    """Return the last end of a clause, or of a sentence, up to which a text is final; `start` if none comes later.
 
-    `sources` are all that are known so far; a marker of another one, and what follows it, is not final. If the answer
-    `is_finished`, no more of them come.
+    `sources` are all known so far; a marker of another source, and the text after it, are not final. If the answer
+    `is_finished`, no more sources come.
     """
     text = document.text
     line = text.rfind("\n") + 1
@@ -100,7 +100,7 @@ def find_final(
     limit = min(limit, _inline_begins(_masked(document, line), line))
     known = index_sources(sources)
     unknown, unknown_end = (len(text), len(text)) if is_finished else _unknown_reference(document, known, sources)
-    # What follows may make a link of it.
+    # The text after it may make a link of it.
     awaits_source = unknown < limit and unknown_end < len(text)
     limit, spans = _before_references(document, known, min(limit, unknown))
     spans += [match.span() for match in _URL.finditer(text, start)]
@@ -120,7 +120,7 @@ def find_final(
             continue
         if not ends_line and (code.hold(place) or tables.hold(place) or not _is_long_enough(text, start, match)):
             continue
-        # The mark that a line from right to left may begin with depends on all of it.
+        # The mark at the start of a right-to-left line depends on the whole line.
         if not ends_line and has_right and not runs_right_to_left(_line_until(text, place)):
             continue
         if ends_line and not code.hold(place) and (blank := _BLANK_LINE.match(text, place)):
@@ -135,7 +135,7 @@ def find_final(
 
 
 def _is_long_enough(text: str, start: int, match: re.Match[str]) -> bool:
-    """Return whether what ends inside a line is a clause, and not only the sign of a list's item."""
+    """Return whether the text up to an end inside a line is a clause, and not only the sign of a list's item."""
     place = match.end()
     line = text.rfind("\n", 0, place) + 1
     if _SIGNS_OF_A_BLOCK.fullmatch(text, line, place):
@@ -147,7 +147,7 @@ def _is_long_enough(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _line_until(text: str, place: int) -> str:
-    """Return the beginning of the line in which a place is."""
+    """Return the line of a place, up to this place."""
     line = text.rfind("\n", 0, place) + 1
     return text[line : min(place, line + _LONG_CLAUSE)]
 
@@ -166,7 +166,7 @@ class _Spans:
                 self._ends.append(end)
 
     def hold(self, place: int) -> bool:
-        """Return whether a place is inside one of them."""
+        """Return whether a place is inside one of the stretches."""
         index = bisect_left(self._starts, place) - 1
         return index >= 0 and place < self._ends[index]
 
@@ -176,14 +176,14 @@ def _stretches(document: Document, *kinds: RegionKind) -> list[Span]:
 
 
 def is_open_code(document: Document, block: Block | None) -> bool:
-    """Return whether a document's last block is code that the next line may continue: between fences, or indented."""
+    """Return whether a document ends in code that the next line may continue: in a fence, or indented."""
     if block is None or block.kind not in (BlockKind.FENCE, BlockKind.INDENTED):
         return False
     return block.kind is BlockKind.INDENTED or not _is_closed_fence(document, block)
 
 
 def last_block(document: Document) -> Block | None:
-    """Return the last block that is in no other."""
+    """Return the last top-level block."""
     return next((block for block in reversed(document.blocks) if block.depth == 0), None)
 
 
@@ -197,7 +197,7 @@ def _is_closed_fence(document: Document, block: Block) -> bool:
 
 
 def _blocks_end(document: Document, line: int) -> int:
-    """Return where the blocks end whose kind is known; `line` is where the line begins that is being written."""
+    """Return the end of the blocks whose kind is certain; `line` is the start of the line being written."""
     last, text, lines = last_block(document), document.text, document.lines
     if last is None:
         return 0
@@ -223,18 +223,18 @@ def _blocks_end(document: Document, line: int) -> int:
 
 
 def _fence_end(document: Document, block: Block, above: int) -> int:
-    """Return where the code ends that can be shown, if the last complete line ends at `above`."""
+    """Return the end of the code that can be shown, if the last complete line ends at `above`."""
     text, lines = document.text, document.lines
     start, end = lines[block.start], lines[min(block.end, len(lines) - 1)]
     if _is_closed_fence(document, block) and text.endswith("\n", start, end):
         return end
-    # Of other fences, the length depends on what is between them.
+    # The length of other fences depends on their contents.
     begin = lines[block.start + 1] if block.start + 1 < len(lines) else above
     return above if block.markup == _FENCE and text[begin:above].strip() else start
 
 
 def _rows_end(document: Document, block: Block, line: int) -> int:
-    """Return where the rows end that can be shown: none of a table that will be several, since it is too wide."""
+    """Return the end of the rows that can be shown; none of a table so wide that it will become several."""
     text, lines = document.text, document.lines
     rows = min(block.end, document.line_at(line)) - block.start
     header = len(_CELL_EDGE.findall(text, lines[block.start], lines[block.start + 1]))
@@ -242,7 +242,7 @@ def _rows_end(document: Document, block: Block, line: int) -> int:
 
 
 def _spaced_formula(document: Document) -> int:
-    """Return where a formula begins that may have empty lines around it, if it has not ended."""
+    """Return the start of an unfinished formula that may have empty lines around it."""
     text = document.text
     if "$$" not in text and "\\[" not in text:
         return len(text)
@@ -259,7 +259,7 @@ def _spaced_formula(document: Document) -> int:
 
 
 def _code_begins(document: Document) -> int:
-    """Return where a backtick is whose other may be in a later line of the same paragraph."""
+    """Return the place of a backtick whose partner may be in a later line of the same paragraph."""
     text, lines, last = document.text, document.lines, document.blocks[-1:]
     if "`" not in text or not last or last[0].kind not in (BlockKind.PARAGRAPH, BlockKind.HEADING):
         return len(text)
@@ -272,7 +272,7 @@ def _code_begins(document: Document) -> int:
 
 
 def _masked(document: Document, line: int) -> str:
-    """Return the text from a place on, with letters in the place of code and formulas."""
+    """Return the text from a place on, with letters in place of code and formulas."""
     return "".join(
         document.text[max(line, region.start) : region.end]
         if region.kind is RegionKind.PROSE
@@ -283,7 +283,7 @@ def _masked(document: Document, line: int) -> str:
 
 
 def _inline_begins(text: str, line: int) -> int:
-    """Return where in a line, which begins at `line`, something begins that is not closed yet."""
+    """Return where in the line that begins at `line` an unclosed construct begins."""
     return line + min(_bracket_begins(text), _emphasis_begins(text))
 
 
@@ -328,7 +328,7 @@ def _emphasis_begins(text: str) -> int:
 
 
 def _unknown_reference(document: Document, known: SourceIndex, sources: Sequence[Source]) -> Span:
-    """Return where the first marker of no known source is; as long as no source is known, links are markers, too."""
+    """Return the place of the first marker without a known source; while no source is known, links count as markers."""
     places = [
         (start, end)
         for start, end, meaning in references(document, known)
@@ -340,7 +340,7 @@ def _unknown_reference(document: Document, known: SourceIndex, sources: Sequence
 
 
 def _before_references(document: Document, known: SourceIndex, limit: int) -> tuple[int, list[Span]]:
-    """Return the limit before the first reference that may have another meaning later, and what belongs together."""
+    """Return the limit before the first reference whose meaning may change, and the stretches that belong together."""
     text = document.text
     places = [(start, end) for start, end, _ in references(document, known) if start < limit]
     for start, end in reversed(places):

@@ -1,11 +1,11 @@
-"""Prose from outside for a `markdown` block, which makes links and images of more than its author can see.
+"""Renders prose from outside for a `markdown` block, which makes more links and images than the author can see.
 
-Whatever CommonMark, GitHub's extensions or a linkifier would turn into a link is broken with an invisible joiner: it
-stays on the screen, letter by letter, and leads nowhere. Our own links are put in afterwards (`render_links`).
+Anything that CommonMark, GitHub's extensions or a linkifier would turn into a link is broken with an invisible joiner:
+it stays visible, letter by letter, and leads nowhere. Our own links are inserted afterwards (`render_links`).
 
 Slack takes the direction of a paragraph, a list item or a cell from its first strong letter, so an Arabic item that
 begins with a Latin name would run the wrong way (https://www.unicode.org/reports/tr9/#P2). An invisible mark before the
-name keeps it; isolates would be removed from the message.
+name prevents this; Slack would remove isolates from the message.
 """
 
 from __future__ import annotations
@@ -41,20 +41,21 @@ _AFTER_A_SCHEME = "|".join(
     rf"(?<=(?<![^\W_]){scheme}:)"
     for scheme in ("mailto", "xmpp", "tel", "sms", "skype", "slack", "javascript", "data", "file")
 )
-# HTML, autolinks, Slack's own tokens
+# HTML, autolinks, Slack's own tokens.
 _TAG = re.compile(r"<(?=[^\s\u2060])")
 _SCHEME = re.compile(rf":(?=[^\s\u2060])(?i:{_AFTER_A_SCHEME})")
 # Links, images and definitions.
 _LINK = re.compile(r"\](?=[(:])")
 # Addresses, with or without a scheme.
 _SLASH = re.compile(r"/(?<=[/:]/)")
-# A linkifier takes the joiner for a letter if it is before the dot, GitHub's parser if it is after it.
+# A linkifier takes a joiner before the dot for a letter, GitHub's parser one after it.
 _HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
-# What addresses and Slack's tokens are made of.
+# The characters of addresses and of Slack's tokens.
 _OF_TOKENS = frozenset(".:/@!#")
-# Emphasis that begins or ends with punctuation next to a letter is none (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run);
-# between words without spaces, as in Chinese and Japanese, it is meant anyway.
+# Emphasis that begins or ends with punctuation next to a letter does not count as such
+# (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run); between words without spaces, as in Chinese and
+# Japanese, it is meant anyway.
 BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n]+)(?<![*\s])\*\*(?!\*)")
 
 
@@ -71,7 +72,7 @@ def neutralize(prose: str) -> str:
 
 
 def table_cell(text: str) -> str:
-    """Return a name as a cell of a table of ours: on one line, without bars, code or links."""
+    """Return a name as a cell of one of our tables: on one line, without bars, code or links."""
     return neutralize(one_line(text).replace("|", "¦").replace("`", "'").replace("\\", "⧵")) or "–"
 
 
@@ -81,7 +82,7 @@ def _broken_entity(match: re.Match[str]) -> str:
 
 def _broken_dot(match: re.Match[str]) -> str:
     before = match.string[max(0, match.start() - 2) : match.start()]
-    # After a backslash that nothing is before, the point is broken on both sides.
+    # After a backslash at the very start, the point is broken on both sides.
     escaped = len(before) == 2 and before[1] == "\\" and not before[0].isspace()
     return f".{WORD_JOINER}" if escaped else f"{WORD_JOINER}.{WORD_JOINER}"
 
@@ -98,7 +99,7 @@ def _is_word(text: str, place: int) -> bool:
 
 
 class Letters(NamedTuple):
-    """How many letters of a text run from right to left, and from left to right; those of code do not count."""
+    """The number of letters in right-to-left and left-to-right scripts in a text, without those in code."""
 
     right: int
     left: int
@@ -107,7 +108,7 @@ class Letters(NamedTuple):
 NO_LETTERS = Letters(right=0, left=0)
 
 CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
-"""Regions that Slack shows as code; it may not know the indented ones."""
+"""Regions that Slack shows as code; it may not know indented ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +134,7 @@ def count_blocks(text: str) -> int:
 
 
 def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX_BLOCK) -> list[Part]:
-    """Return the parts of a text with marks.
+    """Return the parts of a text with placeholders.
 
     LaTeX is made readable first. Parts weigh at most `limit`, and Slack makes at most 36 blocks of each.
     """
@@ -145,7 +146,7 @@ def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX
 
 
 def render_whole(document: Document, addresses: Addresses, *, above: Letters = NO_LETTERS) -> str:
-    """Return a text with marks as the one part that it would be if a part had no limit.
+    """Return a text with placeholders as one part of any length.
 
     `above` are the letters of the text that it continues.
     """
@@ -156,7 +157,7 @@ def render_whole(document: Document, addresses: Addresses, *, above: Letters = N
 
 
 def render(document: Document, addresses: Addresses) -> tuple[tuple[bool, str], ...]:
-    """Return Markdown whose only links are those of its marks.
+    """Return Markdown whose only links are those of its placeholders.
 
     Indented code is neutralized too: Slack may not know it.
     """
@@ -171,8 +172,8 @@ def _code(text: str) -> str:
 
 
 def _block_sums(pieces: Sequence[MarkdownBlock]) -> list[int]:
-    """Return how many blocks the first n segments come to, for every n from 0."""
-    # Neighbours that flow are one block; what is inside them parts them.
+    """Return the number of blocks in the first n segments, for every n from 0."""
+    # Neighbours that flow together are one block; special blocks inside separate them.
     flows = [False, *(piece.form in RICH_TEXT_KINDS for piece in pieces)]
     runs = (not (before and after) for before, after in pairwise(flows))
     return list(accumulate((run + 2 * piece.special for run, piece in zip(runs, pieces, strict=True)), initial=0))
@@ -202,7 +203,7 @@ def _runs(pieces: Sequence[MarkdownBlock], splitter: Splitter) -> Iterator[Seque
 
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """What any run of segments costs, from sums: `weights` and `blocks` of the first n segments."""
+    """The cost of any run of segments, from sums: `weights` and `blocks` of the first n segments."""
 
     pieces: Sequence[MarkdownBlock]
     weights: Sequence[int]
@@ -215,7 +216,7 @@ class _Layout:
         return cls(pieces=pieces, weights=list(weights), blocks=_block_sums(pieces), room=splitter.limit)
 
     def fits(self, start: int, end: int) -> bool:
-        """Return whether a run of segments fits one part; its first one may begin a block more than the sums know."""
+        """Return whether a run of segments fits one part; its first segment may begin one more block than counted."""
         return self.weight(start, end) <= self.room and self.blocks[end] - self.blocks[start] < PART_BLOCKS
 
     def weight(self, start: int, end: int) -> int:
@@ -223,7 +224,7 @@ class _Layout:
         return self.weights[end] - self.weights[start]
 
     def best_end(self, start: int, end: int) -> int:
-        """Return where to end a full part: before its last heading, unless that leaves less than a third."""
+        """Return the end of a full part: before its last heading, unless this leaves less than a third."""
         headings = [i for i in range(start + 1, end) if self.pieces[i].form is Form.HEADING]
         if headings and self.weight(start, headings[-1]) >= self.room // 3:
             return headings[-1]
@@ -233,7 +234,7 @@ class _Layout:
 
 
 RIGHT_TO_LEFT, LEFT_TO_RIGHT = "\u200f", "\u200e"
-"""Marks that cannot be seen and count as a letter of their direction."""
+"""Invisible marks that count as a letter of their direction."""
 _RIGHT = (
     "[\u05be\u05c0\u05c3\u05c6\u05d0-\u05f4\u0608\u060b\u060d\u061b-\u064a\u066d-\u066f\u0671-\u06d5\u06e5\u06e6\u06ee"
     "\u06ef\u06fa-\u08c9\u200f\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc]"
@@ -246,13 +247,13 @@ _ADDRESS = re.compile(r"https?://[^\s)\]|]+")
 
 
 def runs_right_to_left(text: str) -> bool:
-    """Return whether the first strong letter of a text is of a script that runs from right to left."""
+    """Return whether the first strong letter of a text is of a right-to-left script."""
     first = None if text.isascii() else _STRONG.search(text)
     return first is not None and first["right"] is not None
 
 
 class _Strength(dict[int, str]):
-    """The direction of characters: `R` and `L` for letters that run from right and from left, a space for others."""
+    """Directions of characters: `R` for right-to-left letters, `L` for other letters, a space for the rest."""
 
     def __missing__(self, code: int) -> str:
         strong = _STRONG.match(chr(code))
@@ -264,13 +265,13 @@ _STRENGTH = _Strength()
 
 
 def count_letters(document: Document, above: Letters = NO_LETTERS) -> Letters:
-    """Return the letters of a text and of the one that it continues."""
+    """Return the letters of a text and of the text that it continues."""
     strengths = _strengths(document)
     return Letters(right=above.right + strengths.count("R"), left=above.left + strengths.count("L"))
 
 
 def _strengths(document: Document) -> str:
-    """Return the directions of a text's characters, spaces for those of code and addresses."""
+    """Return the directions of a text's characters, with spaces for code and addresses."""
     code = [(region.start, region.end) for region in document.regions if region.kind in _CODE]
     words = _ADDRESS.sub(lambda match: " " * len(match[0]), _without(document.text, code))
     return words.translate(_STRENGTH)
@@ -279,8 +280,8 @@ def _strengths(document: Document) -> str:
 def directed(document: Document, above: Letters = NO_LETTERS) -> Document:
     """Return a document whose right-to-left lines and cells begin with a letter or a mark of that direction.
 
-    A line is one if it has more such letters than others, or any of them if most letters of the whole text are such,
-    those `above` it included; code and addresses do not count.
+    A line is right-to-left if most of its letters are, or if any is and most letters of the whole text, including those
+    `above` it, are. Code and addresses do not count.
     """
     text = document.text
     if text.isascii() or not RIGHT_LETTER.search(text):
@@ -303,13 +304,13 @@ def directed(document: Document, above: Letters = NO_LETTERS) -> Document:
 
 
 def _begins_from_left(text: str, start: int, end: int) -> bool:
-    """Return whether the first strong letter between two places is of a script that runs from left to right."""
+    """Return whether the first strong letter between two places is of a left-to-right script."""
     first = _STRONG.search(text, start, end)
     return first is not None and first["right"] is None
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return a text with spaces in the place of some stretches."""
+    """Return a text with spaces in place of some stretches."""
     pieces, place = [], 0
     for start, end in spans:
         pieces += [text[place:start], " " * (end - start)]
@@ -322,7 +323,7 @@ def _more_right(strengths: str, start: int, end: int) -> bool:
 
 
 def _units(document: Document) -> Iterator[tuple[int, int]]:
-    """Yield what has a direction of its own: lines, and cells of tables."""
+    """Yield the stretches with a direction of their own: lines, and cells of tables."""
     lines = document.lines
     for block in document.blocks:
         if block.kind not in (BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE):

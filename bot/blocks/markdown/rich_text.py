@@ -1,6 +1,6 @@
-"""A rendered part of an answer as `rich_text`, for modals, which take no `markdown` block.
+"""A rendered part of an answer as `rich_text`, for modals, which accept no `markdown` block.
 
-Nothing is left out but signs of Markdown: a preview made of it shows every word and every link that the message has.
+Nothing is left out but signs of Markdown: a preview made of it shows every word and every link of the message.
 https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
 """
 
@@ -30,7 +30,7 @@ _CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
 
 
 class _Leaf(NamedTuple):
-    """A stretch of text in one style; `sign` is the style that it would begin or end, if it is such a sign."""
+    """A stretch of text in one style; `sign` is the style that this sign would begin or end, if it is one."""
 
     text: str
     url: str = ""
@@ -50,7 +50,7 @@ class _Leaf(NamedTuple):
 def rich_text_blocks(text: str, *, few: bool = False) -> list[Block]:
     """Return a part's Markdown as blocks of at most 3,000 characters; a rule becomes a divider.
 
-    Each paragraph is a block, which keeps it apart from the next; to have `few`, as many as fit are in one.
+    Each paragraph is a block, which separates it from the next; with `few`, each block has as many paragraphs as fit.
     """
     blocks: list[Block] = []
     room = 0
@@ -73,7 +73,7 @@ def rich_text_blocks(text: str, *, few: bool = False) -> list[Block]:
 
 
 def _element(segment: MarkdownBlock) -> tuple[str, list[_Leaf]]:
-    """Return the type of the element for a segment, and what is in it."""
+    """Return the type and the contents of the element for a segment."""
     text = segment.text
     match segment.form:
         case Form.FENCE:
@@ -164,7 +164,7 @@ def _chunks(leaves: Sequence[_Leaf]) -> Iterator[list[_Leaf]]:
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
-    """Cut a text into pieces of at most so many characters, between words if one ends near."""
+    """Cut a text into pieces of at most `most` characters, between words if one ends near."""
     start = 0
     while len(text) - start > most:
         space = text.rfind(" ", start + most // 2, start + most)

@@ -1,7 +1,7 @@
-"""What a text costs of the room that Slack gives a message, known before it is rendered and never less than it will be.
+"""Upper bounds for the size that Slack will count, computed before rendering.
 
-Slack counts `&` as 5 characters, `<` and `>` as 4, and about 100 more for a heading, up to some 13,200 in a message; it
-is found by measuring (https://github.com/slackapi/bolt-js/issues/2509) and documented nowhere.
+Slack counts `&` as 5 characters, `<` and `>` as 4, and about 100 more for a heading, up to some 13,200 in a message;
+this was measured (https://github.com/slackapi/bolt-js/issues/2509) and is documented nowhere.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ _COUNTED = re.compile(f"{PLACEHOLDER.pattern}|[{re.escape(''.join(_MORE))}]")
 
 
 def rendered_size(text: str) -> int:
-    """Return how many characters Slack counts for a text that is already rendered."""
+    """Return the number of characters that Slack counts for a rendered text."""
     return len(text) + sum([text.count(sign) * (size - 1) for sign, size in _SHOWN.items() if sign in text])
 
 
 def max_size(text: str, addresses: Addresses) -> int:
-    """Return the most that a text with marks can come to."""
+    """Return an upper bound for the size of a text with placeholders."""
     marks = sum(_size_of_mark(match, addresses) - len(match[0]) for match in PLACEHOLDER.finditer(text))
     return len(text) + sum([text.count(sign) * more for sign, more in _MORE.items()]) + marks
 
 
 def _sizes(text: str, addresses: Addresses) -> Iterator[int]:
-    """Yield the weight of each character; that of a mark is its first character's."""
+    """Yield the weight of each character; a placeholder's weight is at its first character."""
     place = 0
     for match in _COUNTED.finditer(text):
         yield from repeat(1, match.start() - place)
@@ -87,8 +87,8 @@ _LONGEST_MARK = 12
 def split_text(text: str, *, limit: int, addresses: Addresses, keep_inline_code: bool = True) -> list[str]:
     """Cut a text into pieces that weigh at most `limit` each; joined, they are the text.
 
-    With `keep_inline_code`, no cut falls into inline code that fits a piece. None ever falls into a mark, and none into
-    what is seen as one character (an emoji with its colour) unless that is longer than 40.
+    With `keep_inline_code`, no cut falls into inline code that fits a piece. None ever falls into a placeholder, or
+    into a single visible character (an emoji with its colour) unless it is longer than 40.
     """
     if max_size(text, addresses) <= limit:
         return [text]
@@ -122,13 +122,13 @@ def _pieces(text: str, sums: Sequence[int], kept: Sequence[tuple[int, int]], roo
 
 
 def _places(border: re.Pattern[str], text: str, kept: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the places at which a text may be cut, in order, outside of what is kept whole."""
+    """Return the places at which a text may be cut, in order, outside of the stretches to keep whole."""
     ends = [match.end() for match in border.finditer(text)]
     return [end for end in ends if not _within(end, kept)]
 
 
 def _line_end(text: str, kept: Sequence[tuple[int, int]], least: int, farthest: int) -> int | None:
-    """Return the last place after a line, as long as the piece does not become much too short for it."""
+    """Return the last line end before `farthest`, unless it makes the piece much too short."""
     place = text.rfind("\n", least, farthest) + 1
     while place > least and _within(place, kept):
         place = text.rfind("\n", least, place - 1) + 1
@@ -156,7 +156,7 @@ def _between_characters(text: str, start: int, farthest: int) -> int:
 
 
 def _joined(before: str, after: str) -> bool:
-    """Return whether two neighbours are seen as one character, near enough to https://unicode.org/reports/tr29/."""
+    """Return whether two neighbours form one visible character, roughly as in https://unicode.org/reports/tr29/."""
     extends = unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff"
     flags = all("\U0001f1e6" <= letter <= "\U0001f1ff" for letter in (before, after))
     return extends or flags or after in _JOINS or before in _JOINS or before == "\\"
@@ -174,9 +174,9 @@ _DEEPEST = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Splitter:
-    """Splits by weight: `limit` is what one piece may weigh.
+    """Splits by weight: one piece may weigh `limit`.
 
-    `depth` counts the lists and quotes around; so deep inside, structure is given up and text kept.
+    `depth` counts the surrounding lists and quotes; at great depth, structure is given up and text kept.
     """
 
     limit: int
@@ -190,12 +190,12 @@ class Splitter:
         return list(self._ways()[segment.form](segment))
 
     def weigh(self, segment: MarkdownBlock) -> int:
-        """Return the most that Slack will count for a segment, with the blank line before it."""
+        """Return an upper bound of Slack's count for a segment, including the blank line before it."""
         headings = segment.headings + (segment.form is Form.HEADING)
         return max_size(segment.markdown, self.addresses) + HEADING * headings + 2
 
     def repeats_header(self, table: MarkdownTable) -> bool:
-        """Return whether every part of a table has its header, which may take up half of a part at most."""
+        """Return whether every part of a table repeats its header, which may take at most half of a part."""
         return self._header(table) <= self.limit // 2
 
     def _header(self, table: MarkdownTable) -> int:
@@ -217,7 +217,7 @@ class Splitter:
         }
 
     def _text(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
-        # Room for the joiner of `as_plain_paragraph` and the blank line between.
+        # Room for the joiner of `as_plain_paragraph` and the blank line in between.
         for piece in split_text(segment.text, limit=self.limit - 8, addresses=self.addresses):
             if piece.strip():
                 yield MarkdownBlock(form=Form.TEXT, text=as_plain_paragraph(piece))
@@ -253,7 +253,7 @@ class Splitter:
                 yield from self._item(group[0].text)
 
     def _groups(self, items: Sequence[MarkdownBlock], room: int) -> Iterator[list[MarkdownBlock]]:
-        """Put as many neighbours together as fit; what does not fit alone comes alone."""
+        """Group as many neighbours as fit; one that does not fit alone comes alone."""
         group: list[MarkdownBlock] = []
         used = special = 0
         for item in items:
@@ -265,7 +265,7 @@ class Splitter:
         yield group
 
     def _item(self, item: str) -> Iterator[MarkdownBlock]:
-        """Split one item: what follows its first paragraph comes below the list, no longer in it."""
+        """Split one item: the text after its first paragraph comes below the list."""
         sign = _ITEM.match(item)
         start = sign.end() if sign else 0
         inner = replace(self, limit=self.limit - 16, depth=self.depth + 1)
@@ -280,7 +280,7 @@ class Splitter:
             yield from self.split(segment)
 
     def _table(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
-        """Split between rows and repeat the header; a table with a row that is too long alone becomes lines of text."""
+        """Split between rows and repeat the header; a table with a row that is too long becomes lines of text."""
         table = normalize(segment.text.split("\n"))
         room = self.limit - self._header(table)
         rows = [MarkdownBlock(form=Form.TABLE, text=line) for line in table.lines]
