@@ -1,1 +1,1 @@
-"""Checks of everything the app needs, each with a fix."""
+"""Checks of everything that the app needs, each with a fix."""

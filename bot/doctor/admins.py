@@ -1,4 +1,4 @@
-"""Checks of the people who are told about budgets: those that ADMIN_USER_IDS names, or the workspace's admins.
+"""Checks of the people who receive notices on budgets: those in ADMIN_USER_IDS, or the workspace's admins.
 
 https://docs.slack.dev/reference/methods/users.info
 """
@@ -22,9 +22,10 @@ _SET = "SELECT EXISTS (SELECT FROM budgets WHERE amount > 0) AS budgets"
 
 
 async def check_admins(context: Context) -> Sequence[Finding]:
-    """Return whom Slack does not know of those named, and whether anyone is told about budgets.
+    """Return the named people whom Slack does not know, and whether anyone receives notices on budgets.
 
-    None if Slack cannot be asked, which its own check reports. With OAuth, an id is of one of many workspaces.
+    Return nothing if Slack cannot be asked, which its own check reports. With OAuth, an id belongs to one of many
+    workspaces.
     """
     settings = context.settings
     if settings.slack_bot_token is None:

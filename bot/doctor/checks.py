@@ -28,7 +28,7 @@ UNREADABLE = (OperationalError, ReadOnlySqlTransaction, UndefinedColumn, Undefin
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return what the work returns, as `asyncio.run` does, without waiting for threads that still look up a name."""
+    """Run a coroutine as `asyncio.run` does, without waiting for threads that still look up a name."""
     loop = asyncio.new_event_loop()
     try:
         loop.set_default_executor(DaemonExecutor())
@@ -95,7 +95,7 @@ def render(findings: Sequence[Finding], *, symbols: bool) -> str:
 
 
 def finding_lines(finding: Finding, *, symbols: bool, width: int = _TITLE_WIDTH) -> Iterator[str]:
-    """Yield the lines of one finding; its title takes so many columns."""
+    """Yield the lines of one finding; `width` is the number of columns for its title."""
     sign, word = finding.severity.value
     start = f"{sign} {finding.title:<{width}}" if symbols else f"{word:<8}{finding.title:<{width}}"
     yield from _wrapped(finding.text, first=start, rest=" " * len(start))
@@ -104,7 +104,7 @@ def finding_lines(finding: Finding, *, symbols: bool, width: int = _TITLE_WIDTH)
 
 
 def _wrapped(text: str, *, first: str, rest: str) -> list[str]:
-    # What an operator copies, such as an address or a name, stays in one piece.
+    # Text for copying, such as an address or a name, stays in one piece.
     return wrap(
         printable_line(text),
         WIDTH,
@@ -131,7 +131,7 @@ FIX = "Correct it in the environment or in .env. docs/settings.md says what each
 
 
 def settings_findings(settings: Settings, errors: Mapping[str, str]) -> tuple[Finding, ...]:
-    """Return a finding for each error, or one with the names of the settings that are set. Pure."""
+    """Return a finding for each error, or one that lists the settings in use. Pure."""
     if errors:
         return tuple(failure(f"{text}.", fix=FIX, title=SETTINGS) for text in errors.values())
     names = ", ".join(sorted(name.upper() for name in settings.model_fields_set))
@@ -145,7 +145,7 @@ def settings_findings(settings: Settings, errors: Mapping[str, str]) -> tuple[Fi
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What checks work on: the settings, and the names of those that are invalid.
+    """The input of checks: the settings, and the names of the invalid ones.
 
     `now` returns seconds since 1970.
     """
@@ -178,9 +178,9 @@ class Check:
 def reading_database(
     read: Callable[[Context, AsyncConnection[DictRow]], Awaitable[T | list[Any]]],
 ) -> Callable[[Context], Awaitable[T | list[Any]]]:
-    """Give a check a connection to the database at DATABASE_URL.
+    """Return the check with a connection to the database at DATABASE_URL.
 
-    It finds nothing if the database cannot be read, which its own check reports.
+    It finds nothing if the database cannot be read, which the database's own check reports.
     """
 
     @wraps(read)

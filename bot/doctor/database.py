@@ -1,4 +1,4 @@
-"""Checks of the database: connection, version, migrations, permissions, and recent errors that it recorded."""
+"""Checks of the database: connection, version, migrations, permissions, and the recent errors in it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _is_writable_folder(folder: Path) -> bool:
 
 DATABASE = "Database"
 OLDEST = 14
-"""The oldest Postgres that this version says it runs with: docs/production.md"""
+"""The oldest Postgres that this version supports: docs/production.md"""
 
 _COPY = "Copy DATABASE_URL again. In the password, write signs such as @ : / # % as %40 %3A %2F %23 %25."
 _FULL = (
@@ -72,9 +72,9 @@ _REASONS = (
     ("name or service", _NO_HOST),
     ("nodename", _NO_HOST),
 )
-"""Part of libpq's message in lower case, its meaning and the fix; the first match counts.
+"""Parts of libpq's message in lower case, each with its meaning and the fix; the first match counts.
 
-The message itself is not shown: libpq quotes what it cannot read.
+The message itself is not shown: libpq quotes input that it cannot read.
 """
 
 
@@ -92,7 +92,7 @@ async def check_database(context: Context) -> Sequence[Finding]:
 
 
 def explain(error: OperationalError) -> Finding:
-    """Return a finding that says why there is no connection, without the library's message. Pure."""
+    """Return a finding on why there is no connection, without the library's message. Pure."""
     message = str(error).lower()
     for sign, (text, fix) in _REASONS:
         if sign in message:
@@ -173,7 +173,7 @@ _LATE = """
     FROM questions
     WHERE late_seconds > %(seconds)s AND received_at > now() - interval '7 days'
 """
-"""That events were dropped is kept for about an hour."""
+"""Dropped events stay recorded for about an hour."""
 
 
 _NONE_LATE = (
@@ -194,9 +194,9 @@ _DROPPED = warning(
 
 @reading_database
 async def check_events(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return whether Slack has dropped events, or delivered messages late, which only its Delayed Events do.
+    """Return whether Slack has dropped events or delivered messages late; late delivery means Delayed Events are on.
 
-    No method of Slack's says whether they are switched on.
+    No method of Slack says whether they are switched on.
     """
     row = await (await connection.execute(_LATE, {"seconds": LATE_AFTER_SECONDS})).fetchone()
     dropped = [_DROPPED] if row and row["limited"] else []
@@ -214,7 +214,7 @@ async def check_events(context: Context, connection: AsyncConnection[DictRow]) -
 RETENTION = "Retention"
 
 RETENTION_LATE_DAYS = 0.125
-"""How much later than it should a text may be deleted; the app looks every ten minutes."""
+"""The delay in days after which an overdue deletion of a text is reported; the app checks every ten minutes."""
 
 _KEPT_TOO_LONG = """
     SELECT count(*) AS late FROM questions

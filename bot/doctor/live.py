@@ -1,6 +1,6 @@
-"""What only the real services can show: a run through Slack, in one thread that is deleted, and the providers.
+"""Checks that need the real services: a run through Slack, in one thread that is deleted, and the providers.
 
-docs/assumptions.md says what each check is for. `blocks.validate`, which takes no token, is not counted as a call.
+docs/assumptions.md gives the purpose of each check. `blocks.validate`, which takes no token, is not counted as a call.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from perplexity.scope import RequestLog, SentRequest, logged_requests
 from perplexity.types import Done, Message, Query, Question, RunStarted, TextDelta
 
 MAX_SLACK_CALLS, MAX_CHECKING_CALLS = 40, 27
-"""The calls to Slack of a run, and of its checks alone: the rest is for deleting what they have posted."""
+"""The most calls to Slack of a run, and of its checks alone: the rest is for deleting their posts."""
 
 MAX_PROVIDER_CALLS = 8
 
 WAIT_SECONDS, LOOKS = 60, 3
-"""How long a person has for each of the two steps, and how often the run looks meanwhile."""
+"""How long a person has for each of the two steps, and how often the run checks during this time."""
 
 MARK, KEPT = "doctor-live", "doctor-live-kept"
-"""What the metadata of messages name. A run deletes every thread that begins with the first one."""
+"""The names in the metadata of messages. A run deletes every thread whose first message has the first name."""
 
 REMEMBERED = timedelta(days=30)
-"""How far back it looks for such threads."""
+"""How far back the run looks for such threads."""
 
 _CEILING = CEILINGS[FAST]
 _GONE = "message_not_found"
@@ -62,19 +62,19 @@ _QUESTION = Question(messages=(Message(role="user", content="What changed in Pos
 
 
 class _NotTried(Exception):
-    """Something that a check needs is missing; the message says what."""
+    """A requirement of a check is missing; the message names it."""
 
 
 class _Wrong(Exception):
-    """Something is not as the app assumes; the message says what."""
+    """An assumption of the app is wrong; the message says which."""
 
 
 @dataclass(kw_only=True)
 class LiveRun:
-    """A run in a channel: what it may spend (`most`) and has `spent`, in micro-dollars, and what it is doing.
+    """A run in a channel: its limit (`most`) and amount `spent`, in micro-dollars, and its current step.
 
-    `file` takes a line of JSON for each finding, in which there are no texts, and `show` what a person reads.
-    `figures` are those of the check that is under way.
+    `file` receives a line of JSON without texts for each finding, and `show` the text for a person. `figures` are those
+    of the current check.
     """
 
     settings: Settings
@@ -97,7 +97,7 @@ class LiveRun:
     figures: dict[str, float | str] = field(default_factory=dict)
 
     def connect(self, session: Any) -> None:
-        """Use a session for the calls to Slack, which are counted, like those to providers."""
+        """Use a session for the calls to Slack, which are counted like those to providers."""
         address = self.settings.slack_api_url
         self.client = WorkspaceClient(read_token=self._read_token, api_url=address, session=session)
         self.chat, self.streams = Chat(self.client), Streams(self.client)
@@ -127,7 +127,7 @@ class LiveRun:
         return self.taken(await self.chat.post(self.channel, message, question=self.mark, part=1, thread_ts=thread))
 
     async def start_stream(self, text: str) -> str:
-        """Start a streamed message in the thread; in a channel Slack wants one person who sees it grow."""
+        """Start a streamed message in the thread; in a channel, Slack requires one person who sees it grow."""
         recipient = None
         if not self.channel.startswith("D"):
             if not (self.team and self.settings.admins):
@@ -144,7 +144,7 @@ class LiveRun:
         self.taken(await self.streams.stop(self.channel, ts, question=self.mark, part=1, blocks=below))
 
     def taken(self, result: PostResult | StreamResult) -> str:
-        """Return the `ts` of what Slack has taken, or raise with Slack's name for what is wrong."""
+        """Return the `ts` of an accepted message, or raise with Slack's name of the error."""
         if isinstance(result, Sent):
             return result.ts or ""
         self.figures["error"] = result.error
@@ -171,7 +171,7 @@ class LiveRun:
         self.taken(deleted)
 
     async def is_done(self, what: str, happened: Callable[[], Awaitable[bool]]) -> bool:
-        """Tell a person what to do in the thread; return whether it is done in time."""
+        """Ask a person to do something in the thread; return whether they did it in time."""
         self.show(f"Now: {what} in the thread in {self.channel} within {WAIT_SECONDS} seconds.")
         for _ in range(LOOKS):
             await self.sleep(WAIT_SECONDS / LOOKS)
@@ -181,7 +181,7 @@ class LiveRun:
 
 
 Check = Callable[[LiveRun], Awaitable[str]]
-"""Returns what holds; raises what it raises if something does not."""
+"""Returns a sentence on what holds; raises an error if something does not."""
 
 
 async def _try_token(run: LiveRun) -> str:
@@ -190,7 +190,10 @@ async def _try_token(run: LiveRun) -> str:
 
 
 async def _delete_threads(run: LiveRun) -> str:
-    """Delete the thread of this run and what earlier ones have left. The first message goes last: it is found."""
+    """Delete the thread of this run and those left by earlier runs.
+
+    The first message is deleted last, because threads are found by it.
+    """
     deleted = 0
     while isinstance(found := await run.find_thread(), Found):
         if not isinstance(page := await run.reader.read(run.channel, found.ts), Page):
@@ -210,7 +213,7 @@ async def _always() -> bool:
 
 
 async def _begin_thread(run: LiveRun) -> str:
-    await run.find_thread()  # what could not be found again is not posted
+    await run.find_thread()  # If a thread could not be found again, nothing is posted.
     run.mark = KEPT if run.keep else MARK
     message = OutgoingMessage(text="`python -m bot doctor --live` tries Slack in this thread.")
     run.root = run.taken(await run.chat.post(run.channel, message, question=run.mark, part=0))
@@ -238,7 +241,7 @@ async def _set_status(run: LiveRun) -> str:
 
 
 def _samples() -> Iterator[dict[str, Any]]:
-    """Yield a message or a view of each kind, as tests/together/test_samples.py has written them."""
+    """Yield a message or a view of each kind, as written by tests/together/test_samples.py."""
     return map(json.loads, Path(__file__).with_name("samples.jsonl").read_text("utf-8").splitlines())
 
 
@@ -297,7 +300,7 @@ async def _outlast(run: LiveRun) -> str:
 
 
 async def _ask(run: LiveRun, provider: Provider, ask: Callable[[LiveRun, Any], Awaitable[float | None]]) -> str:
-    """Ask a provider, unless that may cost too much. A reply without a price counts as what it may cost."""
+    """Ask a provider, unless this may cost too much. A reply without a price counts at its possible cost."""
     if run.spent + _CEILING > run.most:
         raise _NotTried(f"{format_amount(run.most - run.spent)} of --max-usd is left, and it may cost more.")
     run.spent += _CEILING
@@ -328,12 +331,12 @@ async def _answer(run: LiveRun, provider: Provider) -> float | None:
 
 
 async def _cancel(run: LiveRun, provider: PerplexityProvider) -> float | None:
-    """Cancel an answer that has begun; whether it is billed, only the service's invoice shows."""
+    """Cancel an answer that has begun; only the service's invoice shows whether it is billed."""
     cost = None
-    with suppress(RunFailed, StreamTruncated):  # which end a stream that is cancelled
+    with suppress(RunFailed, StreamTruncated):  # They end a stream that is cancelled.
         async for event in provider.stream(_QUESTION):
             if isinstance(event, RunStarted):
-                for _ in range(2):  # a stream that ends without its last event is cancelled by the client, too
+                for _ in range(2):  # The client also cancels a stream that ends without its last event.
                     await run.requests.record("", "cancel", "")
                 await provider.cancel(event.id)
                 run.figures["finished"] = 0
@@ -358,7 +361,7 @@ def _checks(providers: Sequence[Provider]) -> Iterator[tuple[str, Check]]:
 
 
 async def check_live(run: LiveRun) -> Sequence[Finding]:
-    """Try everything and return the findings. What was posted is deleted at the end, also if the run is cancelled."""
+    """Try everything and return the findings. All posts are deleted at the end, even if the run is cancelled."""
     settings = run.settings
     config = replace(provider_config(settings), retry=RetryPolicy(attempts=1))
     async with (

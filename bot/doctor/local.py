@@ -1,4 +1,4 @@
-"""Checks of this machine's part: the commands' names, and the port.
+"""Checks of this machine: the commands' names, and the port.
 
 https://docs.slack.dev/interactivity/implementing-slash-commands
 """
@@ -15,7 +15,7 @@ from bot.settings import unknown_names
 
 COMMAND_NAMES = "Commands"
 MAX_LENGTH = 32
-"""Characters of a name, with its slash: https://docs.slack.dev/reference/app-manifest"""
+"""The most characters of a name, with its slash: https://docs.slack.dev/reference/app-manifest"""
 
 RESERVED = frozenset({
     "away", "close", "collapse", "dnd", "expand", "feed", "invite", "join", "leave", "me", "msg", "mute", "open", "pro",
@@ -30,7 +30,7 @@ PREFIX = "Set COMMAND_PREFIX, such as COMMAND_PREFIX=x-, then paste the output o
 
 
 async def check_command_names(context: Context) -> Sequence[Finding]:
-    """Check the names that COMMAND_PREFIX gives."""
+    """Check the names of commands with COMMAND_PREFIX."""
     return name_findings(
         [command.name for command in slash_commands(context.offers.commands, prefix=context.settings.command_prefix)]
     )

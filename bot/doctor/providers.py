@@ -25,7 +25,7 @@ AGENT = "Agent"
 
 
 async def check_agent(context: Context) -> Sequence[Finding]:
-    """Look at the agent's settings and its extra. Without AGENT_MODEL there is nothing to say."""
+    """Check the agent's settings and its extra. Return nothing without AGENT_MODEL."""
     settings = context.settings
     if not settings.agent_model:
         return []
@@ -45,7 +45,7 @@ PERPLEXITY = "Perplexity"
 
 
 async def check_perplexity(context: Context) -> Sequence[Finding]:
-    """Check Perplexity's key, which the app works best with."""
+    """Check the key of Perplexity, with which the app works best."""
     if "perplexity" not in context.settings.provider_keys:
         text = "No key is set: passages that DuckDuckGo finds answer, and no model."
         fix = "Make a key at https://console.perplexity.ai and set PERPLEXITY_API_KEY."
@@ -82,7 +82,7 @@ _XAI_KEYS = (
 
 
 async def check_x_posts(context: Context) -> Sequence[Finding]:
-    """Ask xAI about the key. Without one there is nothing to say: a deep dive says it then."""
+    """Ask xAI about the key. Return nothing without a key: a deep dive then says so."""
     settings = context.settings
     key = settings.xai_api_key
     if key is None:
@@ -95,7 +95,7 @@ async def check_x_posts(context: Context) -> Sequence[Finding]:
 
 
 def _x_posts_failure(error: PerplexityError) -> Finding:
-    """Say what is wrong; the app runs without posts, so none of it is a fault."""
+    """Return a warning about posts; the app runs without them, so no problem here is a fault."""
     match error:
         case AuthenticationError() | InvalidRequest():
             return warning("xAI refuses the key.", fix=_XAI_KEYS)

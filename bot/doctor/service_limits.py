@@ -1,4 +1,4 @@
-"""The check of the services' limits: how many calls they take, and who else makes some."""
+"""The check of the services' limits: how many calls they accept, and whether others use them up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMITS = "Limits"
 
 @reading_database
 async def check_limits(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return how many calls services take, and who else makes some."""
+    """Return the services' limits of calls, and the use of the same keys by other programs."""
     keys = context.settings.provider_keys
     lanes = [lane_name(PROVIDERS[name].title, kind, key) for name, key in keys.items() for kind in get_args(CallKind)]
     uses = await read_uses(connection, lanes)

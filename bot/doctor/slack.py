@@ -95,7 +95,7 @@ _USED = "SELECT EXISTS (SELECT FROM last_choices) AS shortcuts, EXISTS (SELECT F
 
 @reading_database
 async def check_shortcuts(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return what people have used of that which no method of Slack's reports."""
+    """Return which shortcuts and tabs people have used; no method of Slack says whether the app has them."""
     if not context.settings.slack_configured:
         return []
     row = await (await connection.execute(_USED)).fetchone()
@@ -120,7 +120,7 @@ CONNECTION_ERRORS = (*FAILURES, ConnectionFailed)
 """Errors of a missing connection, or of a proxy that cannot be used."""
 
 INVALID_ANSWERS = (SlackClientError, AttributeError)
-"""Errors of the SDK if an answer is not Slack's; the rest of `CONNECTION_ERRORS` means that there is no connection."""
+"""The SDK's errors for an answer that is not Slack's; the rest of `CONNECTION_ERRORS` means a missing connection."""
 
 _REINSTALL = "Copy the token again from OAuth & Permissions. If that does not help, reinstall the app there."
 _MEANINGS = {
@@ -153,9 +153,9 @@ async def check_slack(context: Context) -> Sequence[Finding]:
 
 
 async def _check_without_token(context: Context) -> Sequence[Finding]:
-    """Check what there is if each workspace has a token of its own: the connection, the signing secret, the clock.
+    """Check the parts that need no token: the connection, the signing secret, the clock.
 
-    https://docs.slack.dev/reference/methods/api.test
+    Each workspace then has a token of its own. https://docs.slack.dev/reference/methods/api.test
     """
     secret = list(_signing_secret(context.settings.slack_signing_secret))
     try:
@@ -180,7 +180,7 @@ def no_answer(error: Exception) -> Finding:
 
 
 def api_error_name(error: SlackApiError) -> str:
-    """Return Slack's name for what is wrong, or the status of an answer that has none."""
+    """Return Slack's name of the error, or the status of an answer without one."""
     data = getattr(error.response, "data", None)
     name = data.get("error") if isinstance(data, Mapping) else None
     status = getattr(error.response, "status_code", "unknown")
@@ -200,7 +200,7 @@ OF_SETTINGS = {
     "SEND_FILES": {scope.name for scope in FILE_SCOPES},
     "READ_CHANNELS": {scope.name for scope in CHANNEL_SCOPES},
 }
-"""The scopes that a setting makes use of."""
+"""The scopes that depend on a setting."""
 
 
 def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]:
@@ -237,18 +237,18 @@ def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]
 
 
 def granted_scopes(headers: Mapping[str, str]) -> frozenset[str] | None:
-    """Return the scopes of the token that a call was made with, by its answer's headers; None if they do not say."""
+    """Return the scopes of the token used for a call, from the reply's headers; None if they do not say."""
     granted = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), None)
     return None if granted is None else frozenset(scope.strip() for scope in granted.split(",")) - {""}
 
 
 def missing_features(scopes: Sequence[OAuthScope]) -> str:
-    """Return what does not work without these scopes."""
+    """Return the features that do not work without these scopes."""
     return " ".join(f"{scope.name}: {scope.without}" for scope in scopes)
 
 
 def _signing_secret(secret: SecretStr | None) -> Iterator[Finding]:
-    """Check the secret's form; only the first request shows whether it is the right one."""
+    """Check the secret's form; only the first request shows whether it is the right secret."""
     if secret is not None and not re.fullmatch(r"[0-9a-f]{32}", secret.get_secret_value()):
         text = "SLACK_SIGNING_SECRET has the wrong form: Slack's have 32 digits from 0-9 and a-f."
         yield warning(text, fix="Copy it again from Basic Information, App Credentials.")

@@ -1,4 +1,4 @@
-"""Checks of the installations by OAuth: who has the app, and whether their tokens and keys can be read and used."""
+"""Checks of the installations by OAuth: the workspaces, and whether their tokens and keys can be read and used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LISTED = 10
 """The most workspaces that a finding names."""
 
 TRIED = 20
-"""The most workspaces whose tokens, and the most keys of theirs, that are tried."""
+"""The most workspaces whose tokens are tried, and the most of their keys."""
 
 _INSTALLED = """
     SELECT id, enterprise_id, is_enterprise_install, refresh_error, refresh_token IS NOT NULL AS rotates,
@@ -57,9 +57,9 @@ _LOCAL_ONLY = failure(
 
 
 async def check_workspaces(context: Context) -> Sequence[Finding]:
-    """Check every installation; none if OAuth is not set up.
+    """Check every installation; return nothing without OAuth.
 
-    The check of the database reports one that cannot be reached.
+    The check of the database reports an unreachable database.
     """
     settings = context.settings
     if not settings.oauth_configured:
@@ -111,7 +111,7 @@ def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator
 
 
 def _organizations(rows: Sequence[DictRow], taken_off: Sequence[str]) -> Iterator[Finding]:
-    """Return what an operator should know about the workspaces of whole organizations."""
+    """Yield facts for the operator about the workspaces of whole organizations."""
     if not any(row["is_enterprise_install"] for row in rows):
         return
     if taken_off:
@@ -162,7 +162,7 @@ def _decrypted(ring: KeyRing, rows: Sequence[DictRow]) -> Iterator[tuple[DictRow
 
 
 async def _try_tokens(context: Context, tokens: Mapping[str, str]) -> Sequence[Finding]:
-    """Return which tokens Slack refuses, and which lack scopes; one that cannot be reached is reported already."""
+    """Return the tokens that Slack refuses or that lack scopes; an unreachable Slack is reported elsewhere."""
     granted = await asyncio.gather(*(_ask_for_scopes(context, token) for token in tokens.values()))
     refused: dict[str, list[str]] = defaultdict(list)
     lacking: dict[str, list[str]] = defaultdict(list)
@@ -189,7 +189,7 @@ async def _try_tokens(context: Context, tokens: Mapping[str, str]) -> Sequence[F
 
 
 async def _ask_for_scopes(context: Context, token: str) -> frozenset[str] | str | None:
-    """Return a token's scopes, Slack's error if it refuses the token, None if that cannot be known."""
+    """Return a token's scopes, Slack's error if it refuses the token, None if neither is known."""
     try:
         response = await client(context, SecretStr(token)).auth_test()
     except SlackApiError as error:
@@ -201,7 +201,7 @@ async def _ask_for_scopes(context: Context, token: str) -> frozenset[str] | str 
 
 
 async def _try_keys(context: Context, keys: Sequence[tuple[DictRow, str]]) -> Sequence[Finding]:
-    """Return which of the workspaces' own keys their services refuse."""
+    """Return the workspaces' own keys that their services refuse."""
     found = await asyncio.gather(*(_try_key(context, row["provider"], key) for row, key in keys))
     return [
         warning(
