@@ -1,1 +1,1 @@
-"""Modals and the App Home: each file builds one view, opens it, and handles what is done in it."""
+"""Modals and the App Home: each module builds one view, opens it, and handles actions in it."""

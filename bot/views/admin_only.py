@@ -1,4 +1,4 @@
-"""Checks with Slack that a person is an admin, at each click and each form that only admins may use."""
+"""Checks with Slack that a person is an admin, at each click and each form for admins only."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NOT_ADMIN = "Only admins of this workspace can do this, and Slack says that you 
 
 
 async def submission_refusal(submitted: Submission, what: str, context: ListenerContext, audit: AuditStore) -> str:
-    """Return why a person may not submit a form for admins, as `admin_refusal` does, and record that.
+    """Return why a person may not submit a form for admins, as `admin_refusal` does, and record the refusal.
 
-    They were no admin any more when they submitted it, or another person's request was forged.
+    The person has lost the role since the form was opened, or the request was forged.
     """
     refusal = await admin_refusal(submitted.user, context)
     if refusal:
@@ -29,7 +29,7 @@ async def submission_refusal(submitted: Submission, what: str, context: Listener
 
 
 async def admin_refusal(user_id: str, context: ListenerContext) -> str:
-    """Return why a person may not do what admins do, by what Slack says now; an empty text if they may."""
+    """Return why a person may not act as an admin, by Slack's current answer; an empty text if they may."""
     try:
         async with asyncio.timeout(ADMIN_SECONDS):
             is_admin = await context.admins.verify_admin(user_id)

@@ -1,4 +1,4 @@
-"""Windows with all rows of which the page for admins shows the first. A modal has no tables."""
+"""Windows with all rows of a table on the page for admins. A modal has no tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 Row = TypeVar("Row")
 
 OPEN_PAGE = "admin_page:"
-"""What the `action_id` of a button that shows a page begins with; the rows' name and the page's number follow."""
+"""The beginning of the `action_id` of a button that shows a page, before the rows' name and the page's number."""
 
 PAGE_MODAL = "admin_page_modal"
 PAGE_ROWS = 40
@@ -36,7 +36,7 @@ PAGE_ROWS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class AllRows(Generic[Row]):
-    """Rows that may not fit on the page for admins, which shows the first ones, as many as `shown`.
+    """Rows for a table of which the page for admins has room for `shown`.
 
     `read` returns those of a workspace, and raises database errors; `blocks` renders some.
     """
@@ -48,7 +48,7 @@ class AllRows(Generic[Row]):
     blocks: Callable[[Sequence[Row]], Sequence[Block]]
 
     def buttons(self, rows: Sequence[Row]) -> list[Block]:
-        """Return the button for all of these rows; none if the page for admins shows them all."""
+        """Return the button for all of these rows; empty if the page for admins shows them all."""
         label = f"{self.title} ({len(rows):,})"
         return [button_block(label, f"{OPEN_PAGE}{self.name}:0", "admin")] if len(rows) > self.shown else []
 
@@ -57,7 +57,7 @@ class AllRows(Generic[Row]):
         button(app, context, re.compile(rf"{OPEN_PAGE}{self.name}:[0-9]{{1,5}}"), self.show)
 
     async def show(self, click: Click, context: ListenerContext) -> ClickReply | None:
-        """Show a page to an admin: at once a window, and what is in it in a moment."""
+        """Show a page to an admin: first an empty window, then its contents."""
         if refusal := await admin_refusal(click.user, context):
             log.warning("admin.refused", extra={"action": click.action_id})
             return text_reply(refusal)
@@ -71,13 +71,13 @@ class AllRows(Generic[Row]):
         return None
 
     def show_again(self, click: Click, context: ListenerContext) -> None:
-        """Start to show the page again in which a click by an admin changed a row."""
+        """Start to show the page again after an admin's click in it has changed a row."""
         name, page = (str(click.metadata.get(one, "")) for one in ("part", "page"))
         if click.in_modal and name == self.name and page.isdecimal():
             context.start(self._fill(click.view_id, team_of(click.body), page, context))
 
     def page(self, rows: Sequence[Row], page: int) -> list[Block]:
-        """Return the blocks of a page, counted from 0; of the last one if there are no more so many."""
+        """Return the blocks of a page, counted from 0; of the last page if there are no longer as many."""
         page = max(0, min(page, (len(rows) - 1) // PAGE_ROWS))
         first = page * PAGE_ROWS
         shown = rows[first : first + PAGE_ROWS]
@@ -94,7 +94,7 @@ class AllRows(Generic[Row]):
         return modal(PAGE_MODAL, self.title, blocks, metadata={"part": self.name, "page": page})
 
     async def _fill(self, view_id: str, team: str, page: str, context: ListenerContext) -> None:
-        """Show a page in an open window, for a person who was just found to be an admin."""
+        """Show a page in an open window, for a person who was just confirmed as an admin."""
         try:
             rows = await self.read(team)
         except DATABASE_UNAVAILABLE as error:
@@ -103,5 +103,5 @@ class AllRows(Generic[Row]):
         else:
             blocks = await run_in_thread(self.page, rows, int(page))
         result = await context.views.update(view_id, self._view(page, blocks))
-        if isinstance(result, NotOpened):  # most often the person has closed it
+        if isinstance(result, NotOpened):  # Most often the person has closed it.
             log.info("view.not_updated", extra={"error": result.error, "view": PAGE_MODAL})

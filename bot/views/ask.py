@@ -55,22 +55,22 @@ MORE = "ask_more"
 """The button that shows the rest of the form."""
 
 FEW = frozenset({PUBLIC.name, PRIVATE.name, EFFORT.name, MODEL.name, REASONING.name})
-"""The options that are not behind More: who sees the answer, and how long to think."""
+"""The options shown before More: who sees the answer, and how long to think."""
 
 SHOWN = "command"
-"""What the metadata calls the command whose options the form has."""
+"""The metadata's name for the command whose options the form shows."""
 
 MAX_TEXT = 3_000
-"""The most characters that Slack takes in an input."""
+"""The most characters that Slack accepts in an input."""
 
 MESSAGE_CUT = f"Only the first {MAX_TEXT:,} characters are included. Change or shorten them as you like."
 
 LAST_CHOICE_SECONDS = 0.4
-"""How long opening waits for what the person chose last."""
+"""How long opening waits for the person's last choices."""
 
 
 def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
-    """Listen to what else opens the modal, to the choice of a command in it, and to its submission."""
+    """Listen to the other ways to open the modal, to the choice of a command in it, and to its submission."""
     shortcut(app, context, ASK_ANYTHING, partial(open_from_anywhere, choices=choices))
     shortcut(app, context, ASK_ABOUT_THIS, partial(open_about_message, choices=choices))
     button(app, context, ASK_ANYTHING, partial(open_from_button, choices=choices))
@@ -89,7 +89,7 @@ def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -
 async def open_from_command(
     payload: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore
 ) -> str | None:
-    """Open the modal for a command: the answer comes where that was typed. Return a problem for the person."""
+    """Open the modal for a command, so that the answer comes in its place. Return a problem for the person."""
     opened = {"url": str(payload.get("response_url", "")), "channel": str(payload.get("channel_id", ""))}
     return await _open(payload, context, choices, metadata=opened, name=bare_command(payload, context) or "")
 
@@ -147,7 +147,7 @@ def ask_view(
 ) -> View:
     """Build the modal for one command; only `/ask` can be `about` the text of a message.
 
-    It has few fields, and all of them if the metadata says so, or if the person chose one of the others last time.
+    The modal has few fields, or all if the metadata says so, or if the person chose one of the others last time.
     """
     most = EFFORTS.index(str(metadata.get("most", EFFORTS[-1])))
     allowed = EFFORTS[: most + 1]
@@ -216,13 +216,13 @@ def _about_input(about: str) -> Block:
 
 
 async def change_form(changed: Submission, context: ListenerContext) -> None:
-    """Show the rest of the modal, or the command that was chosen in it; what was entered stays."""
-    # If that fails, the submission shows them.
+    """Show the rest of the modal, or the command chosen in it; the entered values stay."""
+    # If this fails, the submission shows them.
     await update_modal(context, changed.view_id, _again(changed, context, more=True), hash=changed.view_hash)
 
 
 def _again(changed: Submission, context: ListenerContext, *, more: bool) -> View:
-    """Build the modal again, with what was entered."""
+    """Build the modal again with the entered values."""
     metadata = {**changed.metadata, "more": more}
     if (sees := changed.value(AUDIENCE)) is not None:
         metadata |= {"public": sees == PUBLIC.name}
@@ -236,12 +236,12 @@ def _again(changed: Submission, context: ListenerContext, *, more: bool) -> View
 
 
 def _name(submitted: Submission) -> str:
-    """Return the name of the command that a form is for: the chosen one, or the one that it was opened for."""
+    """Return the name of a form's command: the chosen one, or the one that it was opened for."""
     return str(submitted.value(COMMAND) or submitted.metadata.get(SHOWN) or ASK.name)
 
 
 def _entered(submitted: Submission, command: Command[Any, Any]) -> list[tuple[Option, str]]:
-    """Return the options that a person gave: who sees the answer, and what is not as usual."""
+    """Return the options that a person set: who sees the answer, and values other than the defaults."""
     usual = submitted.metadata.get("think", "fast")
     entered = [
         (option, value)
@@ -252,14 +252,14 @@ def _entered(submitted: Submission, command: Command[Any, Any]) -> list[tuple[Op
 
 
 async def ask(submitted: Submission, context: ListenerContext, *, choices: ChoiceStore) -> Response | None:
-    """Ask what was entered: where the command was typed that opened the modal, or in the direct message."""
+    """Ask the entered question: in the place of the command that opened the modal, or in the direct message."""
     about = submitted.value(MESSAGE)
     name = _name(submitted)
     command = next((one for one in context.commands if one.name == name), None)
     if command is None or command.form is None:
         return errors(**{QUESTION: UNKNOWN_FORM})
     if command.name != submitted.metadata.get(SHOWN, command.name):
-        # Two quick choices, or an update that failed: the form has another command's options.
+        # After two quick choices, or a failed update, the form has another command's options.
         return shows(_again(submitted, context, more=True))
     question = str(submitted.value(QUESTION) or "").strip()
     text = quote_message(question, str(about).strip()) if about and str(about).strip() else question
@@ -313,7 +313,7 @@ async def _submit(
 
 
 async def _keep(submitted: Submission, choices: ChoiceStore, choice: Choice) -> None:
-    """Keep what was chosen for the next time, if the database is there."""
+    """Save the choices for the next time, if the database is available."""
     with suppress(*DATABASE_UNAVAILABLE):
         await choices.keep(*person_of(submitted.body), choice)
 

@@ -1,4 +1,4 @@
-"""What the views share: opening one in time, and what a person submits.
+"""Shared parts of the views: opening one in time, and a person's input.
 
 https://docs.slack.dev/surfaces/modals
 """
@@ -40,7 +40,7 @@ OPEN_SECONDS = 1.0
 """How long Slack may take to open a view, so that the click is acknowledged in time."""
 
 CHANGED_SINCE = "hash_conflict"
-"""Slack's error for a modal that is no longer the version that was named."""
+"""Slack's error for a modal that has changed since the named version."""
 
 _LATE = frozenset({"expired_trigger_id", "exchanged_trigger_id", "TimeoutError"})
 
@@ -56,7 +56,7 @@ def modal(
     close: str = "Close",
     metadata: Mapping[str, Any] | None = None,
 ) -> View:
-    """Return a modal; without `submit` it has nothing to submit. `metadata` comes back with everything done in it."""
+    """Return a modal; without `submit` it cannot be submitted. `metadata` is returned with every action in it."""
     view: View = {
         "type": "modal",
         "callback_id": callback_id,
@@ -72,7 +72,7 @@ def modal(
 
 
 async def open_modal(context: ListenerContext, trigger_id: str, view: View, *, on_top: bool = False) -> str | None:
-    """Open a modal, `on_top` of the one that was clicked; return why that failed, for the person, or None."""
+    """Open a modal, `on_top` of the one that was clicked; return a sentence for the person if this failed."""
     opened = await show_modal(context, trigger_id, view, on_top=on_top)
     return opened if isinstance(opened, str) else None
 
@@ -80,13 +80,13 @@ async def open_modal(context: ListenerContext, trigger_id: str, view: View, *, o
 async def open_for_click(
     click: Click, context: ListenerContext, view: View, *, on_top: bool = False
 ) -> ClickReply | None:
-    """Open a modal for a click; reply only if that failed."""
+    """Open a modal for a click; return a reply only if this failed."""
     problem = await open_modal(context, click.trigger_id, view, on_top=on_top)
     return None if problem is None else text_reply(problem)
 
 
 async def show_modal(context: ListenerContext, trigger_id: str, view: View, *, on_top: bool = False) -> Opened | str:
-    """Open a modal; return what Slack opened, or why that failed, for the person."""
+    """Open a modal; return the opened view, or a sentence for the person if this failed."""
     result = await _in_time((context.views.push if on_top else context.views.open)(trigger_id, view))
     if isinstance(result, Opened):
         return result
@@ -95,7 +95,7 @@ async def show_modal(context: ListenerContext, trigger_id: str, view: View, *, o
 
 
 async def update_modal(context: ListenerContext, view_id: str, view: View, *, hash: str) -> str | None:
-    """Show another version of a modal in which something was chosen; return why that failed, None if it did not.
+    """Show another version of a modal after a choice in it; return why this failed, None if it did not.
 
     If the modal has changed since (`hash`), the last choice to arrive counts.
     """
@@ -129,7 +129,7 @@ class Submission:
 
     @property
     def view(self) -> Mapping[str, Any]:
-        """The view as it was."""
+        """The view before the action."""
         view = self.body.get("view")
         return view if isinstance(view, dict) else {}
 
@@ -140,7 +140,7 @@ class Submission:
 
     @property
     def view_hash(self) -> str:
-        """What names this version of the view."""
+        """The hash of this version of the view."""
         return str(self.view.get("hash", ""))
 
     @property
@@ -161,11 +161,11 @@ class Submission:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What the view was opened with."""
+        """The metadata with which the view was opened."""
         return read_metadata(self.view)
 
     def value(self, block_id: str) -> Any:
-        """Return what was entered in an input block: a text, an id, a date, a choice, or a list of choices."""
+        """Return the value of an input block: a text, an id, a date, a choice, or a list of choices."""
         values = (self.view.get("state") or {}).get("values") or {}
         element = next(iter((values.get(block_id) or {}).values()), None) or {}
         for name in (
@@ -186,7 +186,7 @@ class Submission:
 
 
 Response = Mapping[str, Any]
-"""What Slack does with the modal, such as `errors(…)` or `shows(…)`; None closes it."""
+"""Slack's next step with the modal, such as `errors(…)` or `shows(…)`; None closes it."""
 
 
 def errors(**by_block: str) -> Response:
@@ -210,7 +210,7 @@ def submission(
 ) -> None:
     """Listen to a modal's submission: refuse outsiders, handle it in time, and respond.
 
-    A problem that belongs to no input is shown below `first_input`, the id of that block.
+    A problem without an input of its own is shown below `first_input`, the id of that block.
     """
 
     @app.view(callback_id)

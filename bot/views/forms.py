@@ -1,4 +1,4 @@
-"""Forms for the options of a command: inputs from its own table, and the options that a person entered."""
+"""Forms for the options of a command: inputs for its options, and the options that a person entered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def input_block(
 
 
 def limit_input(name: str, label: str, shown: str) -> Block:
-    """Return an input for a limit; an empty one says that there is none."""
+    """Return an input for a limit; an empty one means no limit."""
     element: Block = {"type": "plain_text_input", "action_id": name, "max_length": 20}
     element |= {"initial_value": shown} if shown else {"placeholder": plain(NO_LIMIT)}
     return input_block(name, label, element, optional=True)
@@ -106,7 +106,7 @@ def _input(option: Option, value: str, options: Sequence[Option]) -> Block:
 
 
 def entered_options(submitted: Submission, options: Sequence[Option]) -> list[tuple[Option, str]]:
-    """Return the options that a person gave, with their values."""
+    """Return the options that a person set, with their values."""
     flags = submitted.value(FLAGS) or ()
     entered = []
     for option in options:
@@ -125,6 +125,6 @@ def usage_response(error: UsageError, options: Sequence[Option], *, text_block: 
 
 
 def in_words(text: str, options: Sequence[Option]) -> str:
-    """Return a sentence about options as plain text, in which they have the names of the form."""
+    """Return a sentence about options as plain text, with the options' names in the form."""
     titles = {option.name: option.title for option in options}
     return _CODE.sub(lambda code: f"“{titles.get(code[1], code[1])}”", text)

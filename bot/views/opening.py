@@ -21,7 +21,7 @@ from bot.slack.messages import FAILURES
 def person_of(body: Mapping[str, Any]) -> tuple[str, str]:
     """Return the ids of the workspace and of the person of a command, a shortcut, a click or a submission.
 
-    Slack names no workspace in the clicks and submissions of an app of a whole organization: then it is the person's.
+    In clicks and submissions of an app of a whole organization, Slack names no workspace; then it is the person's.
     """
     user = body.get("user")
     user_id = user.get("id") if isinstance(user, Mapping) else body.get("user_id")
@@ -29,7 +29,7 @@ def person_of(body: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_view: Opening) -> None:
-    """Listen to a shortcut: refuse outsiders, open the modal, and say so if that failed.
+    """Listen to a shortcut: refuse outsiders, open the modal, and tell the person if this failed.
 
     https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload
     """
@@ -44,7 +44,7 @@ def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_vie
 
 
 def tell(context: ListenerContext, *, user: str, response_url: str | None, text: str) -> None:
-    """Say something to the person alone: where they did something, otherwise in the direct message."""
+    """Send the person a private message: in the place of their action, otherwise in the direct message."""
     work = (
         _send_directly(context, user, text)
         if response_url is None
@@ -54,7 +54,7 @@ def tell(context: ListenerContext, *, user: str, response_url: str | None, text:
 
 
 async def shown_problem(click: Click, context: ListenerContext, problem: str | None) -> ClickReply | None:
-    """Return the reply to a click that opened no modal; in a view it is a direct message."""
+    """Return the reply to a click that opened no modal; for a click in a view, it is a direct message."""
     if problem is not None and click.response_url is None:
         tell(context, user=click.user, response_url=None, text=problem)
         return None
@@ -62,7 +62,7 @@ async def shown_problem(click: Click, context: ListenerContext, problem: str | N
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:
-    """Await work for Slack, which raises what calls raise."""
+    """Await a call to Slack, and ignore its failure."""
     with suppress(*FAILURES):
         await work
 

@@ -1,4 +1,4 @@
-"""All options: what can be typed after each command, in a modal of its own."""
+"""All options: the possible text after each command, in a modal of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was sent: for the asker of an answer, the texts that left for it, to which service, and what was left out."""
+"""What was sent: for an answer's asker, the texts sent to each service, and the redactions in them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
 
 async def open_sent(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Show what was sent for an answer to the person who asked."""
+    """Show the sent requests of an answer to the person who asked."""
     row = await own_question(click, context)
     if isinstance(row, ClickReply):
         return row

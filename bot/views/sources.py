@@ -1,4 +1,4 @@
-"""Sources: the pages of an answer, which sentences cite each, and the figures that its excerpt does not contain."""
+"""Sources: the pages of an answer, the sentences that cite each, and figures that are not in their excerpts."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ async def _view(click: Click, context: ListenerContext, question_id: UUID | None
         return UNKNOWN_ANSWER
     if not may_see(row, click, context.commands):
         return NOT_YOUR_ANSWER
-    # Numbering the citations and looking up the figures of a long answer takes long.
+    # Numbering the citations and checking the figures of a long answer takes long.
     build = partial(sources_view, channel=click.channel, site=site)
     return await run_in_thread_if_long(len(kept.result.text), build, kept, kept.result)
 
 
 def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = EVERY_SITE) -> View:
-    """Build the view of an answer's sources, those of one site if one is given, for a click in a channel."""
+    """Build the view of an answer's sources, or those of one site, for a click in a channel."""
     cited = number_citations(clean(answer.text), answer.sources)
     sentences = check_figures(cited)
     shown = [(number, source) for number, source in enumerate(cited.sources, 1) if site in {EVERY_SITE, _site(source)}]
@@ -115,7 +115,7 @@ def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = 
 
 
 def _details(kept: KeptResult, answer: Answer, dangling: int, sentences: Sequence[CheckedSentence]) -> Iterator[str]:
-    """Yield a line each for how an answer came about, what was searched for, and what of it is doubtful."""
+    """Yield lines on how an answer was made, its searches, and its doubtful parts."""
     cost = format_dollars(cost_with_failures(answer.usage.cost_usd, answer.failed))
     duration = format_duration(answer.seconds) if answer.seconds else ""
     facts = (answer.provider, answer.effort or answer.model, duration, cost)
