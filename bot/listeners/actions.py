@@ -44,7 +44,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
 
 async def retry_question(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Ask the clicked question again, for the same asker, or for a longer time; reply only if that is not possible.
+    """Ask the clicked question again, for the same asker, or for a longer time; reply only if this is impossible.
 
     Otherwise the worker replaces the clicked message. However often the button is clicked, the question is asked once.
     """
@@ -53,7 +53,7 @@ async def retry_question(click: Click, context: ListenerContext) -> ClickReply |
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
         return text_reply(UNKNOWN_QUESTION if earlier is None else "Only the person who asked can try this again.")
     if earlier.state == "stopped" and earlier.just_settled:
-        return None  # the second click of a double click on Stop, in whose place "Start again" is now
+        return None  # The second click of a double click on Stop, where "Start again" is now.
     wider = click.action_id == PAST_WEEK
     text = _past_week(earlier, context) if wider else earlier.text
     if text is None:
@@ -65,7 +65,7 @@ async def retry_question(click: Click, context: ListenerContext) -> ClickReply |
         context.metrics.received(command=earlier.command, surface="click")
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
         if question.action and question.thread_ts is None:
-            # Its answer does not replace the failure, so nothing else says that the question is asked again.
+            # Its answer does not replace the failure, so nothing else says that the question is being asked again.
             return text_reply("Trying again.")
     return await submission_refusal(submitted, question, context)
 
@@ -118,7 +118,7 @@ async def stop_question(click: Click, context: ListenerContext) -> ClickReply | 
         return text_reply("There’s nothing left to stop: the answer is on its way, or I’ve given up on it.")
     if not stopped and (row.shown or url is None):
         return text_reply("This is already stopped.")
-    if row.shown:  # the worker keeps the text that is there, and says below it that it was stopped
+    if row.shown:  # The worker keeps the existing text, and notes below it that it was stopped.
         return None
     command = command_of(row, context.commands)
     text = command.parse_question_text(row.text) if command is not None else ""
@@ -137,7 +137,7 @@ async def _why_not_stopped(row: QuestionRow, click: Click, context: ListenerCont
 
 
 async def take_live_press(click: Click, context: ListenerContext) -> ClickReply:
-    """Delete the message with the button, by which `doctor --live` sees that the press arrived."""
+    """Delete the message with the button, which shows `doctor --live` that the press arrived."""
     if (ts := click.message_ts(click.channel)) is not None:
         await context.chat.delete(click.channel, ts)
     return text_reply("Your press has arrived.")

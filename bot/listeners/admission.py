@@ -1,4 +1,4 @@
-"""Who is answered: full members of the workspace, and others only if the settings allow it."""
+"""Decides who is answered: full members of the workspace, and others only if the settings allow it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MAX_WAIT_SECONDS = 600.0
 """How long a worker waits for the asker's profile; then the question fails."""
 
 FILE_WAIT_SECONDS = 5.0
-"""The same for a file, which a stopping process waits for, and for the author of another message."""
+"""The same for a file, for which a stopping process waits, and for the author of another message."""
 
 MAX_PAUSE_SECONDS = 15.0
 
@@ -58,24 +58,24 @@ PROFILE_FORBIDDEN_ERRORS = frozenset(
 """Slack's errors for a token that may not read profiles; waiting does not help."""
 
 MEMBERS_COMMANDS = frozenset({"watch", "settings", "status"})
-"""Commands that are for full members also in a channel that is open to others."""
+"""Commands for full members only, even in a channel that is open to others."""
 
 UNCHECKED_SURFACES = frozenset({"digest"})
 """Surfaces that are not checked: a digest's owner was checked when they set it up."""
 
 
 class CurrentInstallation(Protocol):
-    """Says which installation the current task acts for."""
+    """Says for which installation the current task acts."""
 
     @property
     def identity(self) -> Identity | None:
-        """Return it; None while it is unknown."""
+        """Return the installation; None while it is unknown."""
         ...
 
 
 @dataclass(kw_only=True)
 class Admission:
-    """Decides who is answered. With `external` everyone is, unless a channel says otherwise, and the other way round.
+    """Decides who is answered: without `external` only members, with it everyone, unless a channel says otherwise.
 
     `clock` and `sleep` are for pauses.
 
@@ -100,11 +100,11 @@ class Admission:
         profile = self.profiles.cached(user_id)
         user_team = user_team_of(body)
         if profile is None and ours.enterprise_id is not None:
-            return False  # its workspaces are not all known, but a profile names the organization
+            return False  # Its workspaces are not all known, but a profile names the organization.
         return affiliation_of(profile, user_team=user_team, ours=ours) is Affiliation.EXTERNAL
 
     async def record_sender(self, body: dict[str, Any], user_id: str) -> None:
-        """Save the other workspace that an event names as its sender's, for the workers. Raises database errors."""
+        """Save the other workspace of a sender according to an event, for the workers. Raises database errors."""
         ours = self.installation.identity or Identity(team_id=str(body.get("team_id") or ""))
         user_team = user_team_of(body)
         if ours.ids and is_other_workspace(user_team, ours=ours):
@@ -119,7 +119,7 @@ class Admission:
     async def refused(self, row: QuestionRow, *, user_team: str) -> Outcome | None:
         """Return the outcome of a question whose asker is refused; None if the asker is answered.
 
-        `user_team` is the workspace that an event named within ten minutes as the asker's, empty if none did.
+        `user_team` is the asker's workspace according to an event of the last ten minutes, empty if no event named one.
         While Slack cannot be reached, this waits and tries again.
         """
         if row.surface in UNCHECKED_SURFACES or self._is_open(row):
@@ -142,7 +142,7 @@ class Admission:
         return Outcome(messages=(text_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
 
     def _is_open(self, row: QuestionRow) -> bool:
-        """Return whether everyone may ask this in its channel: the channel's own setting counts before the app's."""
+        """Return whether everyone may ask this in its channel; the channel's own setting overrides the app's."""
         of_channel = row.preferences.channel.external
         return self.external if of_channel is None else of_channel and row.command not in MEMBERS_COMMANDS
 
@@ -172,13 +172,13 @@ class Admission:
 
     @property
     def _unknown(self) -> str:
-        """Why it is unknown whether someone is a member."""
+        """Return why it is unknown whether someone is a member."""
         return MEMBER_FORBIDDEN if workspace_key() in self._forbidden else MEMBER_UNKNOWN
 
     async def is_member(self, row: QuestionRow, user_id: str, user_team: str) -> bool:
         """Return whether a person is a full member, so that their text may be sent with another's question.
 
-        False if Slack does not answer in time; `user_team` is as in `affiliation_of`.
+        Return False if Slack does not answer in time; `user_team` is as in `affiliation_of`.
         """
         verdict = await self.affiliation_of(
             user_id, team_id=row.team_id, user_team=user_team, seconds=FILE_WAIT_SECONDS
@@ -188,10 +188,10 @@ class Admission:
     async def affiliation_of(
         self, user_id: str, *, team_id: str, user_team: str, seconds: float = MAX_WAIT_SECONDS
     ) -> Affiliation | None:
-        """Return a user's standing; None if Slack did not answer within `seconds`, or the app may not ask it.
+        """Return a user's standing; None if Slack did not answer within `seconds`, or the app may not ask.
 
-        `team_id` is the workspace of the question; it is used until auth.test has answered. `user_team` is the
-        one that an event named within ten minutes as the user's, empty if none did.
+        `team_id` is the workspace of the question, used until auth.test has answered. `user_team` is the user's
+        workspace according to an event of the last ten minutes, empty if no event named one.
         """
         end, pause = self.clock() + seconds, 0.5
         while True:

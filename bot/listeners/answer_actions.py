@@ -44,7 +44,7 @@ ANSWERING = "Answering {}."
 
 
 Rewrite = Callable[[Command[Any, Any], QuestionRow, Click], str | None]
-"""Returns the text of the next question from the command and the earlier question; None without one."""
+"""Returns the text of the next question from the command and the earlier question; None if there is none."""
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -52,7 +52,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     deeper = asks_below(_deeper, "Thinking longer about {}.")
     menu(app, context, MORE, GO_DEEPER, deeper)
     menu(app, context, MORE, REGENERATE, asks_below(_same, "Answering {} again."))
-    # Answers that an older version has made have it as a button.
+    # Answers by an older version have it as a button.
     button(app, context, GO_DEEPER, deeper)
     button(app, context, MORE_RESULTS, asks_below(_same, "Looking for more pages on {}."))
     button(app, context, FOLLOW_UP, asks_below(_suggested, ANSWERING), matchers=[_is_suggested])
@@ -72,16 +72,16 @@ def _same(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str
 
 
 def _suggested(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
-    """Return the suggested question; its answer is for those who see the earlier one, whatever settings say."""
+    """Return the suggested question; its answer is for the readers of the earlier one, whatever settings say."""
     public = None if earlier.thread_ts is not None else is_public(earlier, (command,))
     return write_question(click.choice, public=public)
 
 
 def asks_below(rewrite: Rewrite, told: str) -> Handler:
-    """Return what handles a click that asks a question whose answer comes below the clicked one.
+    """Return a handler for clicks that ask a question whose answer comes below the clicked one.
 
-    In a conversation it is the person's own who clicked. `told` is the reply to a click on a private answer, with a
-    place for the quoted question. It stays, so it has no button and promises nothing.
+    In a conversation, the question is that of the person who clicked. `told` is the reply to a click on a private
+    answer, with a place for the quoted question. The reply stays, so it has no button and promises nothing.
     """
 
     async def ask(click: Click, context: ListenerContext) -> ClickReply | None:
@@ -141,7 +141,7 @@ async def _submit(
 def _question_below(
     earlier: QuestionRow, click: Click, *, command: str, text: str, action: str, key: str
 ) -> NewQuestion:
-    """Return the question; the same question about pages, asked again, is about the same pages."""
+    """Return the question; if it is about pages and is asked again, it is about the same pages."""
     about_pages = earlier.action == ASK_ABOUT and action in {GO_DEEPER, REGENERATE}
     in_thread = earlier.thread_ts is not None
     surface = "mention" if earlier.surface in CHANNEL_THREADS else earlier.surface

@@ -1,4 +1,4 @@
-"""Asks a question that no message asked: in a thread that the app begins in the direct message, or as a command."""
+"""Asks a question that did not come in a message: in a new thread of the direct message, or as a command."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ BEGIN_SECONDS = 1.2
 
 
 LINK_SECONDS = 0.3
-"""How long Slack may take to name the address of a message."""
+"""How long Slack may take to return the address of a message."""
 
 
 class BegunThread(NamedTuple):
-    """A thread that the app has begun in a direct message; `ts` is None if it was begun before, by the same request."""
+    """A thread that the app has begun in a direct message; `ts` is None if the same request began it before."""
 
     channel: str
     ts: str | None
@@ -51,11 +51,12 @@ async def ask_in_direct_message(
     action: str = "",
     asked: Callable[[UUID], Coroutine[Any, Any, None]] | None = None,
 ) -> BegunThread | str:
-    """Ask a question below `root`, a message that the app posts to a person; return that, or a problem for the person.
+    """Ask a question below `root`, a message that the app posts to a person; return the thread, or a problem.
 
-    `text` is the command's, escaped as Slack escapes what people type. `key` names what asked, such as a view: the same
-    key asks once, and may be used again after a problem. If the question cannot be saved, the message is deleted again.
-    `parent` and `action` are as in a `NewQuestion`. `asked` is started with the id of the question that was saved.
+    `text` is the command's, escaped as Slack escapes what people type. `key` identifies the source of the question,
+    such as a view: the same key asks once, and may be used again after a problem. If the question cannot be saved, the
+    message is deleted again. `parent` and `action` are as in a `NewQuestion`. `asked` is started with the id of the
+    saved question.
     """
     question_id = uuid4()
     beginning = asyncio.create_task(_begin_thread(context, user, root, question_id=question_id))
@@ -91,7 +92,7 @@ async def ask_in_direct_message(
 
 
 async def link_to_messages(context: ListenerContext, thread: BegunThread) -> OutgoingMessage:
-    """Render where the answer comes, with a link if Slack names the address in time."""
+    """Render the place of the answer, with a link if Slack returns the address in time."""
     address = None
     with suppress(TimeoutError):
         async with asyncio.timeout(LINK_SECONDS):
@@ -111,15 +112,15 @@ async def ask_by_response_url(
     text: str,
     response_url: str,
 ) -> str | None:
-    """Ask a question of a form that a slash command opened, and answer it as the command; return a problem, or None.
+    """Ask a question from the form of a slash command, and answer it as that command; return a problem, or None.
 
-    `text`, `key` and the problem are as in `ask_in_direct_message`; `response_url` is the command's, of which the form
-    has used nothing.
+    `text`, `key` and the problem are as in `ask_in_direct_message`; `response_url` is the command's, none of whose uses
+    the form has taken.
     """
     question = NewQuestion(
         id=uuid4(),
         delivery_key=f"{team}:{channel}:{key}",
-        # As after a click, there is no acknowledgement that could say that the search is on.
+        # As after a click, there is no acknowledgement that could announce the search.
         surface="click",
         command=command.name,
         text=text,
@@ -141,7 +142,7 @@ _PROBLEMS = {
 
 
 async def _problem(submitted: Submitted, question: NewQuestion, context: ListenerContext) -> str | None:
-    """Return why a question was not taken; None if it was."""
+    """Return why a question was not accepted; None if it was."""
     if submitted is Submitted.TOO_FAST:
         return await context.intake.too_fast_text(question)
     return _PROBLEMS.get(submitted)
@@ -171,7 +172,7 @@ async def _begin_thread(
 
 
 async def _delete_late(context: ListenerContext, beginning: asyncio.Task[tuple[str, str] | str]) -> None:
-    """Delete the first message of a thread if Slack took it too late."""
+    """Delete the first message of a thread if Slack accepted it too late."""
     begun = await beginning
     if not isinstance(begun, str):
         await _delete(context, *begun)

@@ -1,4 +1,4 @@
-"""A click on a button or a choice in a menu: who clicked what, in time for its acknowledgement."""
+"""A click on a button or a choice in a menu, handled in time for its acknowledgement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOT_YOUR_ANSWER = "Only the person who asked can use this button."
 NO_LONGER_OFFERED = "This button has expired. Please ask again."
 
 UNNAMED_CHANNELS = frozenset({"", "directmessage", "privategroup"})
-"""What Slack calls a conversation whose name the app may not know."""
+"""Slack's names for conversations whose name the app may not know."""
 
 REPLY_SECONDS = 0.5
 
@@ -43,7 +43,7 @@ DATABASE_SECONDS = 1.6
 
 @dataclass(frozen=True, kw_only=True)
 class Click:
-    """A click on a button: Slack's request, and the part of it that is about the button."""
+    """A click on a button: Slack's request, and the part of it about the button."""
 
     body: dict[str, Any]
     action: Mapping[str, Any]
@@ -55,7 +55,7 @@ class Click:
 
     @property
     def id(self) -> UUID | None:
-        """The id of the question or digest that the button is for; None if it is malformed.
+        """The id of the button's question or digest; None if it is malformed.
 
         Menus and thumbs carry it in the `block_id` of their row.
         """
@@ -63,18 +63,18 @@ class Click:
 
     @property
     def choice(self) -> str:
-        """The choice in a menu, or which thumb was clicked."""
+        """The choice in a menu, or the clicked thumb."""
         option = self.action.get("selected_option")
         return str((option if isinstance(option, dict) else self.action).get("value", ""))
 
     @property
     def trigger_id(self) -> str:
-        """What opens a modal within three seconds of the click."""
+        """The id with which a modal can be opened within three seconds of the click."""
         return str(self.body.get("trigger_id", ""))
 
     @property
     def view_id(self) -> str:
-        """The id of the view in which the click was."""
+        """The id of the view with the button."""
         return str(self._view.get("id", ""))
 
     @property
@@ -89,7 +89,7 @@ class Click:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What that view was opened with."""
+        """The metadata with which that view was opened."""
         return read_metadata(self._view)
 
     @property
@@ -104,17 +104,17 @@ class Click:
 
     @property
     def channel(self) -> str:
-        """The id of the channel; in a view, of the one in which it was opened."""
+        """The id of the channel; for a click in a view, that in which the view was opened."""
         return self._of("channel", "id") or str(self.metadata.get("channel", ""))
 
     @property
     def user_name(self) -> str:
-        """How the user who clicked is called in the workspace."""
+        """The name of the user who clicked, in the workspace."""
         return self._of("user", "name") or self._of("user", "username")
 
     @property
     def channel_name(self) -> str:
-        """The channel's name; of a conversation that is no public channel what kind it is, such as `directmessage`."""
+        """The channel's name; for other conversations than public channels, their kind, such as `directmessage`."""
         return self._of("channel", "name")
 
     @property
@@ -140,7 +140,7 @@ class Click:
 
     @property
     def thread_ts(self) -> str | None:
-        """The thread of the message with the button, which it may begin; None if only one person sees the message."""
+        """The thread of the message with the button, or one that it may begin; None if only one person sees it."""
         container = self.body.get("container")
         if not isinstance(container, dict) or container.get("is_ephemeral"):
             return None
@@ -155,7 +155,7 @@ class Click:
 class ClickReply:
     """The reply to a click: shown only to the user who clicked, or in place of the clicked message.
 
-    `after` is called once the reply is sent.
+    `after` is called after the reply was sent.
     """
 
     message: OutgoingMessage
@@ -164,7 +164,7 @@ class ClickReply:
 
 
 def read_metadata(view: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a view was opened with."""
+    """Return the metadata with which a view was opened."""
     try:
         metadata = json.loads(str(view.get("private_metadata") or "{}"))
     except ValueError:
@@ -202,14 +202,14 @@ def button(
 ) -> None:
     """Listen to a button: refuse outsiders, handle the click in time for its acknowledgement, and send the reply.
 
-    If there are `matchers`, only to the clicks for which each returns True.
+    With `matchers`, handle only clicks for which each of them returns True.
     """
 
     @app.action(action, matchers=matchers)
     async def on_click(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         click = Click(body=body, action=action)
         reply = await _handle(click, context, handle)
-        # In the home tab there is no address for a reply.
+        # The home tab has no address for a reply.
         told = reply.message.text if reply is not None and click.response_url is None else ""
         # A home tab can stay open longer than it is kept up to date.
         show = context.home_opened if click.view_id and not click.in_modal else context.home_changed
@@ -233,7 +233,7 @@ async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Cl
 
 
 async def _within_ack(reply: Awaitable[object]) -> None:
-    """Send a reply within the three seconds that the click's acknowledgement has, or not at all."""
+    """Send a reply within the three seconds of the click's acknowledgement, or not at all."""
     with suppress(TimeoutError):
         async with asyncio.timeout(REPLY_SECONDS):
             await reply
@@ -249,15 +249,15 @@ class TextDeleted(Exception):
 
 
 async def clicked_question(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | None:
-    """Return the question that the clicked button is for; None if it is unknown.
+    """Return the question of the clicked button; None if it is unknown.
 
-    Raises TextDeleted if its text is no longer kept, unless that is not needed.
+    With `needs_text`, raises TextDeleted if its text is no longer kept.
     """
     return await find_question(click.id, context, needs_text=needs_text)
 
 
 async def own_question(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | ClickReply:
-    """Return the clicked question of the person who clicked, or why there is none. Raises TextDeleted."""
+    """Return the clicked question of the person who clicked, or a reply if it is not theirs. Raises TextDeleted."""
     row = await clicked_question(click, context, needs_text=needs_text)
     if row is None:
         return text_reply(UNKNOWN_ANSWER)

@@ -1,4 +1,4 @@
-"""What every listener may use, connected in `bot/app.py`."""
+"""The parts shared by all listeners, connected in `bot/app.py`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ADMIN_SECONDS = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class ListenerContext:
-    """What every listener may use; what one alone needs, its `register` takes."""
+    """The parts shared by all listeners; `register` takes those of a single listener."""
 
     commands: Sequence[Command[Any, Any]]
     metrics: Metrics
@@ -45,13 +45,13 @@ class ListenerContext:
     admission: Admission
 
     start: Callable[[Coroutine[Any, Any, None]], None]
-    """Run work in the background, after the acknowledgement."""
+    """Runs work in the background, after the acknowledgement."""
 
     home_opened: Callable[[str, str, str], None]
-    """Show a person of a workspace the home tab, with a notice, and keep it up to date from now on."""
+    """Shows a person of a workspace the home tab, with a notice, and keeps it up to date from now on."""
 
     home_changed: Callable[[str, str, str], None]
-    """Show the home tab again, with a notice, to a person who has it open."""
+    """Shows the home tab again, with a notice, to a person who has it open."""
 
     async def refuses(self, body: dict[str, Any], user_id: str, channel_id: str) -> bool:
         """Return whether a person is known to be an outsider, and the channel is not open to outsiders.

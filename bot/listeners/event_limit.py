@@ -1,4 +1,4 @@
-"""Slack's limit of events: an app gets at most 30,000 an hour from a workspace. More are lost, and Slack says so.
+"""Slack's limit of events: at most 30,000 an hour from a workspace. Slack drops further ones, and reports this.
 
 https://docs.slack.dev/reference/events/app_rate_limited
 """
@@ -37,7 +37,7 @@ def events_limited(body: dict[str, Any], context: ListenerContext, tell: TellAdm
 
 
 async def _tell_once(team_id: str, text: str, context: ListenerContext, tell: TellAdmins) -> None:
-    """Tell admins at most once in an hour, by whichever process."""
+    """Tell admins at most once in an hour, from any process."""
     try:
         if await context.questions.take_delivery(f"{team_id}:{APP_RATE_LIMITED}") and not await tell(
             team_id, text, "events"
@@ -48,7 +48,7 @@ async def _tell_once(team_id: str, text: str, context: ListenerContext, tell: Te
 
 
 def limit_text(since: datetime) -> str:
-    """Return what admins are told."""
+    """Return the text for admins."""
     return (
         f"Since {moment(since)} Slack drops some of what is written to me: it sends an app at most 30,000 events an "
         "hour. Mentions and direct messages can stay without an answer until there are fewer; commands and buttons "

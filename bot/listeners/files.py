@@ -1,4 +1,4 @@
-"""Files for people: named after what they are about, and sent once as a direct message."""
+"""Files for people: named after their subject, and sent once as a direct message."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAME_FILE_SECONDS = 60.0
 
 
 def markdown_file(subject: str, *, beginning: str, title: str, content: str) -> MarkdownFile:
-    """Return a file that is named after what it is about."""
+    """Return a file that is named after its subject."""
     words = re.sub(r"\W+", "-", subject.lower()).strip("-")[:MAX_NAME] or "report"
     return MarkdownFile(name=f"{beginning}-{words}.md", title=title[:MAX_TITLE], content=clean(content))
 

@@ -1,4 +1,4 @@
-"""The installation of the app in a workspace: which one it is, and when it ends."""
+"""The installation of the app in a workspace: its identity, and its end."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FindWorkspace = Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]]
-"""Returns which of many installations a request is for; None if there is only one. Raises database errors."""
+"""Returns the installation of a request, of many; None if there is only one. Raises database errors."""
 
 
 def bolt_app(
@@ -94,10 +94,9 @@ def register(
 ) -> None:
     """Listen to the events that end the installation or are fewer, and refuse requests of other workspaces or apps.
 
-    `find_workspace` returns which of many installations a request is for.
+    `find_workspace` returns the installation of a request, if there may be many.
 
-    https://docs.slack.dev/reference/events/app_uninstalled
-    https://docs.slack.dev/reference/events/tokens_revoked
+    https://docs.slack.dev/reference/events/app_uninstalled https://docs.slack.dev/reference/events/tokens_revoked
     https://docs.slack.dev/reference/events/team_access_revoked
     """
 
@@ -149,7 +148,7 @@ START_SECONDS = 3.0
 """How long the start waits for auth.test; without a reply, the app starts anyway."""
 
 REFRESH_SECONDS = 2.0
-"""How often a process checks the database for an end, or a new start, that another process has recorded."""
+"""How often a process checks the database for an end or a new start that another process has recorded."""
 
 AUTH_SECONDS = 60.0
 """How often auth.test is called while the workspace is unknown or closed."""
@@ -166,9 +165,9 @@ def token_hash(token: str) -> str:
 class Installation:
     """The installation of one bot token. `cancel_runs` cancels background runs; `clock` is monotonic.
 
-    auth.test names the workspace, the first verified request names the app, and events tell when the installation ends;
-    Slack may send several of these, in any order and more than once. `row` is the last state that was read, None until
-    auth.test has answered once, in any process with this token.
+    auth.test names the workspace, the first verified request names the app, and events report the end of the
+    installation; Slack may send several of these, in any order and more than once. `row` is the last state that was
+    read, None until auth.test has answered once, in any process with this token.
     https://docs.slack.dev/reference/methods/auth.test
     """
 
@@ -197,7 +196,7 @@ class Installation:
     def refusal(self, body: Mapping[str, Any]) -> str | None:
         """Return why a verified request is refused, or None if it is not. Makes no call.
 
-        While the workspace is unknown, nothing is refused. The first request that names an app id sets the app's own.
+        While the workspace is unknown, nothing is refused. The first request with an app id sets the app's own.
         """
         if self.row is None:
             return None
@@ -225,7 +224,7 @@ class Installation:
     async def end(self, state: str, body: Mapping[str, Any]) -> None:
         """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.
 
-        An event of the second in which the app was installed again counts if Slack does not take the token any more.
+        If the event is from the same second as a new installation, it counts only if Slack no longer accepts the token.
         `run` does the rest. Raises database errors, and TokenUnchecked.
         """
         identity = self.identity or Identity(team_id=RequestOrigin.from_body(body).team_id)
@@ -241,7 +240,7 @@ class Installation:
         self._changed.set()
 
     async def change_access(self, body: Mapping[str, Any]) -> None:
-        """Ignore which workspaces of an organization have the app: one bot token is for one workspace."""
+        """Do nothing: a bot token is for one workspace, so changes of an organization's workspaces do not matter."""
 
     async def _refresh(self) -> None:
         try:
@@ -269,7 +268,7 @@ class Installation:
     async def _call_auth_test(self) -> None:
         """Call auth.test, at most once in `AUTH_SECONDS`. A new token opens a closed workspace again.
 
-        What is left of one that stays closed is cleaned up again then.
+        If the workspace stays closed, it is cleaned up again.
         """
         if self._asked_at is not None and self.clock() - self._asked_at < AUTH_SECONDS:
             return
@@ -297,7 +296,7 @@ class Installation:
 def closed_state(body: Mapping[str, Any]) -> str | None:
     """Return the state of the workspace after one of Slack's events; None if the event changes nothing.
 
-    Of revoked tokens only the bot's counts: the app has no users' tokens.
+    Of revoked tokens, only the bot's counts: the app has no users' tokens.
     """
     event = body.get("event")
     kind = event.get("type") if isinstance(event, Mapping) else None

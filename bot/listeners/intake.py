@@ -27,10 +27,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ACK_SECONDS = 2.2
-"""Slack allows three seconds from sending the request; the rest is for the network and the reply."""
+"""Slack allows three seconds after sending the request; the rest is for the network and the reply."""
 
 MIN_SECONDS = 0.3
-"""Even a request that has already waited long is tried for this long."""
+"""Even a request that has already waited long gets this much time."""
 
 
 class Submitted(Enum):
@@ -38,25 +38,25 @@ class Submitted(Enum):
 
     NEW = "new"
     DUPLICATE = "known"
-    """It was delivered before, so it has its answer or will get it."""
+    """The question was delivered before, so it has its answer or will get it."""
     TOO_MANY_OPEN = "too_many_open"
     """Its asker has as many open questions as allowed."""
     TOO_FAST = "too_fast"
-    """Its asker, or its channel, has asked as often as allowed, or the same question of its asker waits already."""
+    """Its asker or its channel has asked as often as allowed, or the asker's same question is already waiting."""
     THREAD_FULL = "thread_full"
-    """Its thread has had its answers for this minute, and the asker was told so in the last minute."""
+    """Its thread has had its most answers for this minute, and the asker was told so within the last minute."""
     THREAD_FULL_EXPLAIN = "thread_full_explain"
     """As `THREAD_FULL`, and the asker must be told."""
     FAILED = "not"
-    """The database cannot be reached, and the asker must be told. The question may have been saved anyway."""
+    """The database cannot be reached, and the asker must be told. The question may have been saved nevertheless."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intake:
     """Saves questions for the listeners.
 
-    `seconds` is the time for everything from the arrival of the request, retries included; `clock` is monotonic.
-    Questions that are closed because they are asked again are counted in `metrics`. `added` is called when a question
+    `seconds` is the time for everything since the arrival of the request, including retries; `clock` is monotonic.
+    Questions that are closed because they are asked again are counted in `metrics`. `added` is called after a question
     and its job were saved.
     """
 
@@ -66,10 +66,10 @@ class Intake:
     """Whether replies in a thread are answered without a mention."""
 
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]]
-    """Record that an event names another workspace as its sender's. Raises database errors."""
+    """Records a sender's other workspace according to an event. Raises database errors."""
 
     show_place: Callable[[NewQuestion, Waits, PlaceMessage | None], None] = lambda question, place, message: None
-    """Show an asker who is ahead of a question, for as long as it waits."""
+    """Shows an asker who is ahead of a question, for as long as the question waits."""
 
     added: Callable[[], None] = lambda: None
     seconds: float = ACK_SECONDS
@@ -81,7 +81,7 @@ class Intake:
         return (await self.submit_in_turn(question))[0]
 
     async def submit_in_turn(self, question: NewQuestion) -> tuple[Submitted, Insertion | None]:
-        """Save the question as `submit` does; return its place, too, None if it has none."""
+        """Save the question as `submit` does; also return its place, None if it has none."""
         try:
             return await self.within_ack_deadline(self._submit(question))
         except TimeoutError:
@@ -89,7 +89,7 @@ class Intake:
             return Submitted.FAILED, None
 
     async def too_fast_text(self, question: NewQuestion) -> str:
-        """Return what to say of a question that came too fast, with the time to wait if it can be read in time."""
+        """Return the sentence for a question that came too fast, with the time to wait if this can be read in time."""
         log.info("question.too_fast", extra={"command": question.command})
         try:
             twin = await self.within_ack_deadline(self.questions.twin_place(question))
@@ -109,12 +109,12 @@ class Intake:
             return []
 
     async def within_ack_deadline(self, work: Coroutine[Any, Any, T], *, seconds: float | None = None) -> T:
-        """Return what work on the database returns. Raises `TimeoutError` when that takes too long for Slack.
+        """Return the result of work on the database. Raises `TimeoutError` if the work takes too long for Slack.
 
         A caller with more to do before the acknowledgement passes fewer `seconds`.
 
-        If the database hangs, the work is not cancelled, since the driver's own cancellation can hang with it. If it
-        succeeds later, the question is answered: better than lost.
+        If the database hangs, the work is not cancelled, since the driver's own cancellation can hang with it. If the
+        work succeeds later, the question is answered: better than lost.
         """
         task = asyncio.create_task(work)
         self._running.add(task)

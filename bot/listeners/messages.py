@@ -47,11 +47,11 @@ RECORDED_SECONDS = 0.3
 PROMPTS_SECONDS = 1.5
 
 RECENT_QUESTIONS = 100
-"""How many of a person's last questions the suggestions are chosen from."""
+"""The number of a person's latest questions from which the suggestions are chosen."""
 
 
 EDIT_SECONDS = 60.0
-"""For this long after the message, an edit asks instead of it, unless it was answered; a later one changes nothing."""
+"""For this long after the message, an edit replaces the question unless it was answered; a later edit has no effect."""
 DELETE_SECONDS = 24 * 3600.0
 """How long after the message its deletion withdraws a question that is still open."""
 
@@ -60,7 +60,8 @@ DELETE_SECONDS = 24 * 3600.0
 class MessageEvent:
     """A message to the app: its place, its author, and its text without the mention.
 
-    A `follow_up` is a reply in a channel that mentions neither the app nor, at its beginning, someone else.
+    A `follow_up` is a reply in a channel that does not mention the app, and does not begin with a mention of someone
+    else.
     """
 
     surface: Literal["mention", "follow_up", "im"]
@@ -73,15 +74,15 @@ class MessageEvent:
 
     @property
     def delivery_key(self) -> str:
-        """The key that all deliveries of both events of one mention have in common."""
+        """The key shared by all deliveries of both events of one mention."""
         return f"{self.team}:{self.channel}:{self.ts}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MessageChange:
-    """An edit or the deletion of a message: the message as it is now, or as it was before it was `deleted`.
+    """An edit or the deletion of a message: the message after the edit, or before it was `deleted`.
 
-    `id` tells the edits of one message apart.
+    `id` distinguishes the edits of one message.
     """
 
     message: MessageEvent
@@ -111,7 +112,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
 
 async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
-    """Stop the question whose answer was being written when Slack's own stop was pressed, for its asker or an admin.
+    """Stop the question whose answer Slack's own stop button has ended, for its asker or an admin.
 
     https://docs.slack.dev/reference/events/agent_session_stopped
     """
@@ -136,7 +137,7 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
 async def _find_streamed(
     channel: str, streams: list[str], team_id: str, context: ListenerContext
 ) -> QuestionRow | None:
-    """Return the question of streamed messages; look twice, for a stream that has just begun is being recorded."""
+    """Return the question of streamed messages; read twice, since a new stream may not be recorded yet."""
     row = await context.questions.question_of_streams(channel, streams, team_id=team_id)
     if row is None:
         await asyncio.sleep(RECORDED_SECONDS)
@@ -173,14 +174,14 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
 
 
 async def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
-    """Return whether a message may be a question; outsiders, who did not call the app, get no notice in a thread."""
+    """Return whether a message may be a question; a follow-up by an outsider is ignored without a notice."""
     return event.surface != "follow_up" or not await context.refuses(body, event.user, event.channel)
 
 
 async def _asks(
     event: MessageEvent, question: NewQuestion, body: dict[str, Any], context: ListenerContext, *, edited: bool
 ) -> bool:
-    """Return whether a message is a question to answer; greet who makes small talk. Raises database errors.
+    """Return whether a message is a question to answer; reply to small talk. Raises database errors.
 
     Small talk is answered once, for its author alone where Slack allows it, and not in a thread without a mention.
     """
@@ -254,7 +255,7 @@ async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
 async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
     """Submit the question after saving the sender's other workspace, if the event names one: a worker needs it.
 
-    Its asker sees the place of one that has to wait.
+    If the question has to wait, its asker sees its place.
     """
     try:
         record = context.intake.record_sender(body, question.user_id)
@@ -295,7 +296,7 @@ def parse_event(body: dict[str, Any]) -> MessageEvent | None:
 def parse_change(body: dict[str, Any]) -> MessageChange | None:
     """Parse an edit or a deletion; None for other events, and for edits that do not change the text.
 
-    Slack reports the preview of a link as an edit, and the deletion of a message with replies as one, too.
+    Slack also reports the preview of a link, and the deletion of a message with replies, as an edit.
     https://docs.slack.dev/reference/events/message/message_changed
     https://docs.slack.dev/reference/events/message/message_deleted
     """
@@ -349,7 +350,7 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
 
 async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQuestion:
     command, text = await run_in_thread(route_message, event.text, context.commands)
-    # What the app offers needs nothing that was said before.
+    # The app's own offers need no earlier messages.
     is_first = begins_conversation(event.text) or (event.ts == event.thread_ts and is_offered(command, text))
     return NewQuestion(
         id=uuid4(),
@@ -366,7 +367,7 @@ async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQ
 
 
 async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, context: ListenerContext) -> None:
-    """Send a message to the asker within the three seconds that the event has, or not at all."""
+    """Send a message to the asker within the three seconds of the event, or not at all."""
     with suppress(TimeoutError):
         async with asyncio.timeout(REPLY_SECONDS):
             await _send_to_asker(event, message, context)
@@ -375,8 +376,8 @@ async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, context
 async def _send_to_asker(event: MessageEvent, message: OutgoingMessage, context: ListenerContext) -> None:
     """Send a message that only the asker sees.
 
-    It may name their other questions, and no other bot should read and answer it. Slack shows such a message in a
-    thread only if the thread has replies; otherwise it is shown in the channel.
+    The message may name their other questions, and no other bot should read and answer it. Slack shows it in a thread
+    only if the thread has replies; otherwise in the channel.
     """
     if event.surface == "im":
         await context.replies.post_in_thread(event.channel, event.thread_ts, message)

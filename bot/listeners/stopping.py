@@ -1,4 +1,4 @@
-"""Stopping a question, in whatever way its asker or an admin has said so."""
+"""Stopping a question, in any way that its asker or an admin chooses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def record_stop(
     change: Change | None = None,
     response_url: str | None = None,
 ) -> bool:
-    """Close a question as stopped, and count it; False if it is closed already. A worker ends the rest."""
+    """Close a question as stopped, and count it; return False if it is already closed. A worker does the rest."""
     if not await questions.stop(row.id, user_id=row.user_id, change=change, response_url=response_url):
         return False
     metrics.settled(command=row.command, state="stopped")
