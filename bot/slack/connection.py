@@ -72,15 +72,15 @@ def web_client(token: str | None, *, api_url: str, session: ClientSession | None
 
 
 ENDED_ERRORS = frozenset({"account_inactive", "invalid_auth", "token_revoked"})
-"""What auth.test says of a token whose installation has ended. https://docs.slack.dev/reference/methods/auth.test"""
+"""The errors of auth.test for a token that has ended. https://docs.slack.dev/reference/methods/auth.test"""
 
 
 class TokenUnchecked(Exception):
-    """Slack did not say whether it still takes a token."""
+    """Slack did not say whether it still accepts a token."""
 
 
 async def takes_token(client: AsyncWebClient, token: str | None = None) -> bool:
-    """Return whether Slack still takes a token, by default the client's own. Raises TokenUnchecked."""
+    """Return whether Slack still accepts a token, by default the client's own. Raises TokenUnchecked."""
     try:
         await (client.auth_test() if token is None else client.auth_test(token=token))
     except FAILURES as error:
@@ -92,7 +92,7 @@ async def takes_token(client: AsyncWebClient, token: str | None = None) -> bool:
 
 
 class WorkspaceClient(AsyncWebClient):
-    """A client of the Web API that calls each method with the token of the workspace that the task acts for.
+    """A client of the Web API that calls each method with the token of the task's workspace.
 
     `read_token` returns that token, or raises NoToken before anything is sent.
     """
@@ -143,7 +143,7 @@ class SocketMode:
             await self._handler.close_async()
 
     async def _check_token(self) -> None:
-        """Request an address once before connecting: the SDK would repeat that for ever with a rejected token."""
+        """Request an address once before connecting: with a rejected token, the SDK would repeat this forever."""
         with suppress(ClientError, TimeoutError):
             try:
                 await self._client.apps_connections_open(app_token=self._token)

@@ -1,4 +1,4 @@
-"""Slack's calls for messages and posts to a `response_url`, each tried once, and what their results mean."""
+"""Slack's calls for messages and posts to a `response_url`, each tried once, and the meaning of their results."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class RouteClosed:
 class Retryable:
     """Slack is unavailable or busy; `seconds` is its Retry-After. `maybe_posted`: the message may have arrived anyway.
 
-    `unverifiable`: it cannot be looked up whether this post, or an earlier one of the same message, arrived.
+    `unverifiable`: nobody can look up whether this post, or an earlier one of the same message, arrived.
     """
 
     error: str
@@ -109,7 +109,10 @@ LookupResult = Found | NotFound | LookupForbidden | Retryable
 
 
 class NoToken(SlackClientError):
-    """No call was made: there is no token for the workspace. `error` is Slack's name for that, None if it may come."""
+    """No call was made, because the workspace has no token.
+
+    `error` is Slack's name for this, None if the token may come.
+    """
 
     def __init__(self, error: str | None) -> None:
         super().__init__("there is no token for the workspace")
@@ -134,7 +137,7 @@ MAX_PAGES = 10
 
 
 def seconds_of(ts: object) -> float:
-    """Return a message's `ts` as seconds since 1970; 0 if it is none."""
+    """Return a message's `ts` as seconds since 1970; 0 if it is not a `ts`."""
     try:
         return float(str(ts))
     except ValueError:
@@ -161,7 +164,7 @@ class Chat:
     async def post(
         self, channel: str, message: OutgoingMessage, *, question: str, part: int, thread_ts: str | None = None
     ) -> PostResult:
-        """Post one message, in a thread if one is given, with the metadata that `find` looks for."""
+        """Post one message, in a thread if one is given, with metadata by which `find` finds it."""
         return await _result_of(
             self._client.chat_postMessage(
                 channel=channel, thread_ts=thread_ts, metadata=metadata_of(question, part), **_content(message)
@@ -185,7 +188,7 @@ class Chat:
     async def suggest_prompts(self, channel: str, prompts: Sequence[SuggestedPrompt]) -> PostResult:
         """Suggest questions in the messages tab of a direct message.
 
-        Slack refuses that for guests, and in plans without agents. An agent app must not name a thread.
+        Slack refuses this for guests, and in plans without agents. An agent app must not name a thread.
         https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
         """
         return await _result_of(
@@ -195,7 +198,7 @@ class Chat:
         )
 
     async def set_status(self, channel: str, thread_ts: str, status: str) -> PostResult:
-        """Show a status in a thread, behind the app's name, until the app posts there; an empty one removes it.
+        """Show a status in a thread, after the app's name, until the app posts there; an empty one removes it.
 
         https://docs.slack.dev/reference/methods/assistant.threads.setStatus
         """
@@ -208,7 +211,7 @@ class Chat:
         return await _result_of(self._client.chat_delete(channel=channel, ts=ts), ts=ts)
 
     async def permalink(self, channel: str, ts: str) -> str | None:
-        """Return the address of a message; None if Slack does not name it. Raises nothing.
+        """Return the address of a message; None if Slack does not return it. Raises nothing.
 
         https://docs.slack.dev/reference/methods/chat.getPermalink
         """
@@ -220,12 +223,11 @@ class Chat:
     async def find_unrecorded(
         self, channel: str, *, question: str, thread_ts: str, since: datetime, after: str
     ) -> list[str] | Retryable:
-        """Return the `ts` of messages in a thread that no call has marked, or for this question: they may be streams.
+        """Return the `ts` of a thread's messages that may be streams: marked by no call, or for this question.
 
-        Only those `after` the message with this `ts` count, and not the one that the thread began with.
-
-        They are by the same bot as a message that is marked. Raises nothing; without one, or if the thread may not be
-        read, the list is empty.
+        Only those `after` the message with this `ts` count, and not the thread's first message. They must be by the
+        same bot as a marked message. Raises nothing; without a marked message, or if the thread may not be read, the
+        list is empty.
         """
         found: dict[str, str] = {}
         ours: set[str] = set()
@@ -251,8 +253,8 @@ class Chat:
     ) -> LookupResult:
         """Find a part that may have been posted before a crash or a time-out. Raises nothing.
 
-        Only messages after `since`, the time of the question, are read: a thread may have thousands before it. Return
-        `LookupForbidden` if there are more than ten pages of them.
+        Only messages after `since`, the time of the question, are read: a thread may have thousands before it. If there
+        are more than ten pages of them, return `LookupForbidden`.
         """
         wanted = {"question": question, "part": part}
         try:
@@ -269,7 +271,7 @@ class Chat:
     async def _messages(
         self, channel: str, thread_ts: str | None, since: datetime
     ) -> AsyncIterator[dict[str, Any] | None]:
-        """Yield the messages of a conversation, or of a thread, since a moment; None if there are too many.
+        """Yield the messages of a conversation, or of a thread, since a moment; finally None if there are too many.
 
         Raises one of `FAILURES`.
         """
@@ -307,7 +309,7 @@ async def _result_of(call: Awaitable[AsyncSlackResponse], *, ts: str | None = No
 
 
 def classify_error(error: Exception) -> PostResult:
-    """Return what the error of a call means for the message."""
+    """Return the meaning of a call's error for the message."""
     if isinstance(error, NoToken):
         return Retryable(error=type(error).__name__) if error.error is None else RouteClosed(error=error.error)
     response = error.response if isinstance(error, SlackApiError) else None
@@ -357,7 +359,7 @@ def is_slack_url(url: str | None, *, slack_api_url: str) -> bool:
 class ResponseUrls:
     """Posts messages to response_urls over one shared session, with the session's time limits.
 
-    One takes five messages in thirty minutes, also in channels that the app is not a member of.
+    A response_url accepts five messages in thirty minutes, also in channels where the app is not a member.
     https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
     """
 
@@ -365,7 +367,7 @@ class ResponseUrls:
         self._session = session
 
     async def post(self, url: str, message: OutgoingMessage, *, audience: Audience, replace: bool) -> PostResult:
-        """Post one message once; with `replace` it replaces the message that the url belongs to."""
+        """Post one message once; with `replace`, in place of the message that the url belongs to."""
         payload: dict[str, Any] = {
             "text": message.text,
             "response_type": "in_channel" if audience is Audience.CHANNEL else "ephemeral",
@@ -392,7 +394,7 @@ class ResponseUrls:
 
 
 async def _read(response: ClientResponse) -> PostResult:
-    """Return what Slack's reply means; it is `ok`, an error's name, or JSON with `ok` and `error`."""
+    """Return the meaning of Slack's reply: `ok`, an error's name, or JSON with `ok` and `error`."""
     error = _error_in(await response.text(errors="replace"))
     if response.status == 429:
         return Retryable(error="ratelimited", seconds=_seconds(response.headers.get("Retry-After")))

@@ -1,4 +1,4 @@
-"""The scopes of the bot token: what each is for, and what does not work without it."""
+"""The scopes of the bot token: the purpose of each, and the features that fail without it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ SCOPES = (
         "only people in ADMIN_USER_IDS can see /pplx status, and digests use UTC.",
     ),
 )
-"""Those of a base installation, which every other one has, too."""
+"""The scopes of a base installation; every other installation has them, too."""
 
 FILE_SCOPES = (
     OAuthScope(
@@ -116,7 +116,7 @@ CHANNEL_HISTORY = (
         without="Replies in private channels get no answer without a mention, and are not sent with questions.",
     ),
 )
-"""Requested only for the features that read what is written in channels."""
+"""Requested only for the features that read messages in channels."""
 
 HISTORIES = ("channels:history", "groups:history", "mpim:history")
 """If the token has them, the app also checks in threads whether its own message arrived."""
@@ -124,7 +124,7 @@ HISTORIES = ("channels:history", "groups:history", "mpim:history")
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """The features that need more from Slack than the others.
+    """The features that need more of Slack than the others.
 
     `follow_ups` answers replies without a mention, `thread_history` sends a thread's messages along with a question,
     `files` sends answers as files, `channels` reads who is in a channel and who created it.
@@ -137,7 +137,7 @@ class Features:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Features:
-        """Read which of them are switched on."""
+        """Return the features that the settings switch on."""
         return cls(
             follow_ups=settings.follow_ups == "always",
             thread_history=settings.thread_history != "off",
@@ -147,7 +147,7 @@ class Features:
 
     @property
     def own_scopes(self) -> tuple[OAuthScope, ...]:
-        """The scopes that these features need and nothing else does."""
+        """The scopes that only these features need."""
         return (
             *(FILE_SCOPES if self.files else ()),
             *(CHANNEL_SCOPES if self.channels else ()),

@@ -1,4 +1,4 @@
-"""Slack's calls for a message that is written while people read it, each tried once, and what their results mean.
+"""Slack's calls for a message that is written while people read it, each tried once, and the meaning of their results.
 
 https://docs.slack.dev/reference/methods/chat.startStream
 """
@@ -33,7 +33,7 @@ STOPPED_BY_PERSON = "stopped_by_user"
 
 @dataclass(frozen=True, kw_only=True)
 class Unsupported:
-    """The workspace has no streams."""
+    """The workspace does not support streams."""
 
     error: str
 
@@ -56,7 +56,7 @@ StreamResult = Sent | StreamEnded | Unsupported | Retryable
 class Streams:
     """Starts, continues and ends streamed messages; each call is tried once.
 
-    All of them send chunks: a stream that began with chunks takes no plain text.
+    All calls send chunks: a stream that began with chunks accepts no plain text.
     """
 
     def __init__(self, client: AsyncWebClient) -> None:
@@ -65,13 +65,16 @@ class Streams:
         self._without_streams: set[tuple[str, bool]] = set()
 
     def work(self, *, direct: bool) -> bool:
-        """Return whether Slack has not refused them in the direct messages, or the channels, of the workspace."""
+        """Return whether streams work:
+
+        False after Slack has refused them in the workspace's direct messages or channels.
+        """
         return (workspace_key(), direct) not in self._without_streams
 
     async def start(
         self, channel: str, thread_ts: str, text: str, *, recipient: tuple[str, str] | None = None
     ) -> StreamResult:
-        """Start a message in a thread with its first text; outside direct messages for a user of a workspace."""
+        """Start a message in a thread with its first text; outside direct messages, for one user of a workspace."""
         user, team = recipient or (None, None)
         try:
             response = await self._client.chat_startStream(
@@ -109,7 +112,7 @@ class Streams:
     ) -> StreamResult:
         """End a message with its last text and the blocks below it, and the metadata by which it is found.
 
-        If Slack has ended it already, the session of the thread is taken out of `processing`.
+        If Slack has already ended it, the session of the thread leaves `processing`.
         """
         try:
             await self._client.chat_stopStream(
@@ -127,7 +130,7 @@ class Streams:
         return Sent(ts=ts)
 
     async def _end_session(self, channel: str, thread_ts: str) -> None:
-        """Say that nothing is written in a thread any more; otherwise Slack shows for an hour that something is.
+        """Tell Slack that nothing is being written in a thread; otherwise Slack shows for an hour that something is.
 
         https://docs.slack.dev/reference/methods/agents.sessions.setStatus
         """
@@ -150,7 +153,7 @@ def _meaning(error: Exception) -> StreamResult:
     match classify_error(error):
         case Rejected(error=name) | RouteClosed(error=name):
             return Unsupported(error=name) if name in UNSUPPORTED_ERRORS else StreamEnded(error=name)
-        case Sent():  # which no error is
+        case Sent():  # No error counts as sent.
             raise error
         case result:
             return result

@@ -1,4 +1,4 @@
-"""Reading threads: what people wrote there before a question, within Slack's limits and of people who may be quoted."""
+"""Reads threads: people's messages before a question, within Slack's limits, by people who may be quoted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_PAGES = 3
 """The most pages of a thread that are read; Slack returns the oldest messages first."""
 
 CAPPED_SIZE = 15
-"""How many messages Slack returns at most, once a minute, to an app that is sold but not in its marketplace.
+"""The most messages that Slack returns, once a minute, to an app that is sold outside its marketplace.
 
 https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketplace-apps
 """
@@ -28,7 +28,7 @@ https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketpla
 CAPPED_SECONDS = 60.0
 
 READ_SECONDS = 5.0
-"""How long a question waits for what was written before it."""
+"""How long a question waits for the earlier messages."""
 
 MAX_AUTHORS = 20
 """The most people whose membership is looked up for one question."""
@@ -42,7 +42,7 @@ _SLACKBOT = "USLACK"
 
 
 def is_by_person(message: Mapping[str, Any]) -> bool:
-    """Return whether a person wrote a message: no app, workflow or Slackbot, and no notice of Slack."""
+    """Return whether a person wrote a message, rather than an app, a workflow, Slackbot or Slack itself."""
     automatic = message.get("bot_id") or message.get("bot_profile")
     user = str(message.get("user") or "")
     return message.get("subtype") in USER_SUBTYPES and not automatic and not user.startswith(_SLACKBOT)
@@ -50,7 +50,7 @@ def is_by_person(message: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """Messages of a thread as Slack returns them, the oldest first; `complete` if there are no later ones."""
+    """Messages of a thread as Slack returns them, the oldest first; `complete` if no later ones are missing."""
 
     messages: Sequence[Mapping[str, Any]]
     complete: bool
@@ -58,7 +58,7 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadReader:
-    """Reads threads. If `capped`, `may_read` returns whether this minute's one call is still unused, and uses it.
+    """Reads threads. If `capped`, `may_read` returns whether this minute's only call is unused, and uses it.
 
     https://docs.slack.dev/reference/methods/conversations.replies
     """
@@ -102,11 +102,11 @@ class ThreadReader:
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadHistory:
-    """Selects what people wrote in a thread before a question.
+    """Selects people's messages in a thread before a question.
 
-    `is_member` returns whether a person, with the workspace that a message names as theirs, is a full member of the
-    app's; text of others is not passed on. `bot_user` returns the app's own user id, if it is known. `by_default` is
-    whether threads are read in channels that have no setting.
+    `is_member` returns whether a person, with their workspace according to a message, is a full member of the app's;
+    text of others is not passed on. `bot_user` returns the app's own user id, if it is known. `by_default` is whether
+    threads are read in channels without a setting.
     """
 
     reader: ThreadReader
@@ -115,7 +115,7 @@ class ThreadHistory:
     by_default: bool = True
 
     async def before(self, row: QuestionRow, answered: Sequence[str]) -> Thread:
-        """Return the messages before a question that are neither the app's nor to it.
+        """Return the messages before a question that are neither by the app nor for it.
 
         `answered` are the `ts` of the questions whose answers are remembered.
         """
@@ -138,7 +138,7 @@ class ThreadHistory:
         return Thread(messages=tuple(messages), complete=page.complete and since is None)
 
     def _is_context(self, message: Mapping[str, Any], row: QuestionRow, answered: Sequence[str]) -> bool:
-        """Return whether a message has text, was written by a person before the question, and is no question itself."""
+        """Return whether a person wrote a message with text before the question, and it is itself no question."""
         ts, text, bot_user = str(message.get("ts") or ""), str(message.get("text") or ""), self.bot_user()
         if not is_by_person(message) or not text.strip() or not message.get("user") or message["user"] == bot_user:
             return False
@@ -146,7 +146,7 @@ class ThreadHistory:
         return not mentioned and ts not in answered and seconds_of(ts) < seconds_of(row.asked_ts)
 
     async def _members(self, written: Sequence[Mapping[str, Any]], row: QuestionRow) -> set[tuple[str, str]]:
-        """Return the authors, each with the workspace that their messages name, who are full members."""
+        """Return those authors who are full members, each with their workspace according to their messages."""
         others = list(dict.fromkeys(_author(one) for one in reversed(written) if one["user"] != row.user_id))
         asked = others[:MAX_AUTHORS]
         found = await asyncio.gather(*(self.is_member(row, user, team) for user, team in asked))
@@ -154,6 +154,6 @@ class ThreadHistory:
 
 
 def _author(message: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the author of a message, and the workspace that it names as theirs; empty if it names none."""
+    """Return the author of a message, and their workspace according to it; empty if it names none."""
     team = message.get("user_team") or message.get("source_team") or message.get("team")
     return str(message["user"]), str(team or "")

@@ -85,7 +85,7 @@ class Profiles:
     def _on_done(self, person: tuple[str, str], task: asyncio.Task[Profile]) -> None:
         del self._requests[person]
         if not task.cancelled():
-            task.exception()  # so that an error with no caller waiting is not reported
+            task.exception()  # So that an error without a waiting caller is not reported.
 
 
 USER_GONE_ERRORS = frozenset({"user_not_found", "user_not_visible"})
@@ -97,7 +97,7 @@ AUTH_ERRORS = frozenset({
 """Slack's errors for an app that was removed from the workspace or has an invalid token, on any call."""
 
 RETRY_PAUSES = (1.0, 3.0)
-"""Seconds between the tries to read a time zone, which a digest needs only once."""
+"""Seconds between the attempts to read a time zone, which a digest needs only once."""
 
 PAGE_SIZE = 999
 """The most members that Slack returns at once."""
@@ -110,7 +110,7 @@ class Membership(Enum):
     """Whether a user is still a member."""
 
     MEMBER = "here"
-    """Also if Slack cannot be reached."""
+    """The user is a member, or Slack cannot be reached."""
     DEACTIVATED = "left"
     """The account is closed."""
     NOT_FOUND = "not_found"
@@ -157,7 +157,7 @@ class SlackUsers:
         return Membership.NOT_IN_CHANNEL if await self.is_in_channel(user_id, channel_id) is False else account
 
     async def is_in_channel(self, user_id: str, channel_id: str) -> bool | None:
-        """Return whether a user is a member of a channel; None if Slack does not say: the scope is optional."""
+        """Return whether a user is a member of a channel; None if Slack does not say, since the scope is optional."""
         if channel_id.startswith("D"):
             return True
         try:
@@ -177,7 +177,7 @@ class SlackUsers:
         return Membership.NOT_FOUND if failed.error in USER_GONE_ERRORS else Membership.APP_REMOVED
 
     async def _is_member(self, channel_id: str, user_id: str) -> bool:
-        """Return whether a user is a member, or there are too many members to know. Raises one of `FAILURES`."""
+        """Return whether a user is a member; True if there are too many members to know. Raises one of `FAILURES`."""
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await self.client.conversations_members(channel=channel_id, limit=PAGE_SIZE, cursor=cursor)
@@ -192,13 +192,14 @@ class SlackUsers:
 
 GROUP_SECONDS = 300.0
 GROUP_AGAIN_SECONDS = 30.0
-"""How long a list of a group's members is kept, and the pause after one that Slack did not return."""
+"""How long a list of a group's members is kept, and the pause after a failed request."""
 
 
 class UserGroups:
-    """Reads who is in a user group, each for its workspace; Slack's ids begin with S. `clock` is monotonic.
+    """Reads the members of user groups, each for its workspace; Slack's ids begin with S. `clock` is monotonic.
 
-    While Slack does not say, the last known list holds. https://docs.slack.dev/reference/methods/usergroups.users.list
+    While Slack does not answer, the last known list is used.
+    https://docs.slack.dev/reference/methods/usergroups.users.list
     """
 
     def __init__(self, client: AsyncWebClient, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -208,14 +209,14 @@ class UserGroups:
         self._requests: dict[tuple[str, str], asyncio.Task[frozenset[str] | None]] = {}
 
     async def contain(self, ids: Iterable[str], user_id: str) -> bool | None:
-        """Return whether a user is in one of the groups among these ids; None if that is not known."""
+        """Return whether a user is in one of the groups among these ids; None if this is not known."""
         found = [await self.members(one) for one in ids if one.startswith("S")]
         if any(user_id in one for one in found if one is not None):
             return True
         return None if None in found else False
 
     async def members(self, group_id: str) -> frozenset[str] | None:
-        """Return the members of a group, of five minutes ago at most unless Slack does not say; None if unknown."""
+        """Return the members of a group, at most five minutes old unless Slack does not answer; None if unknown."""
         key = (workspace_key(), group_id)
         members, end = self._known.get(key, (None, 0.0))
         if self._clock() < end:
@@ -247,8 +248,8 @@ ADMIN_CACHE_SECONDS = 300.0
 class Admins:
     """Checks who is an admin. That someone is none is cached for five minutes.
 
-    `named` are the admins of the settings, people and user groups, whose guests are none. `profiles` is the shared
-    cache; `ours` returns where the app is installed.
+    `named` are the admins in the settings, people and user groups; guests in a group do not count. `profiles` is the
+    shared cache; `ours` returns the installation.
     """
 
     profiles: Profiles
@@ -264,9 +265,9 @@ class Admins:
         return True if True in found else None if None in found else False
 
     async def is_admin(self, user_id: str) -> bool:
-        """Return whether a user may do now what admins do; False if Slack cannot be reached.
+        """Return whether a user may now act as an admin; False if Slack cannot be reached.
 
-        Slack is asked each time, but for someone who was no admin a moment ago: a new admin waits for some minutes.
+        Slack is asked each time, except about someone who was recently no admin: a new admin waits for some minutes.
         """
         known = self.profiles.cached(user_id, seconds=ADMIN_CACHE_SECONDS)
         if known is not None and not known.is_admin_of(self.ours()) and not await self._is_named(user_id, known):
@@ -278,7 +279,7 @@ class Admins:
         return await self._check(user_id, seconds=ADMIN_CACHE_SECONDS)
 
     async def verify_admin(self, user_id: str) -> bool | None:
-        """Return whether a user is an admin by what Slack says now; None if Slack cannot be reached."""
+        """Return whether a user is an admin by Slack's current answer; None if Slack cannot be reached."""
         return await self._check(user_id, seconds=0)
 
     async def _check(self, user_id: str, *, seconds: float) -> bool | None:
@@ -305,15 +306,15 @@ MAX_ADMINS = 10
 
 LIST_SECONDS = 3600.0
 LIST_AGAIN_SECONDS = 60.0
-"""How long a list of admins is kept, and the pause after one that Slack did not return."""
+"""How long a list of admins is kept, and the pause after a failed request."""
 
 MAX_WORKSPACES = 1_000
 
 
 class AdminList:
-    """Lists a workspace's admins and owners, for what they are told unasked. `clock` is monotonic.
+    """Lists a workspace's admins and owners, who receive notices. `clock` is monotonic.
 
-    The workspaces of an organization have an installation together, and admins of their own.
+    The workspaces of an organization share an installation, but have admins of their own.
 
     https://docs.slack.dev/reference/methods/users.list
     """
@@ -327,7 +328,7 @@ class AdminList:
         self._known: OrderedDict[tuple[str, str], tuple[Sequence[str] | None, float]] = OrderedDict()
 
     async def read(self, team_id: str) -> Sequence[str] | None:
-        """Return the ids of the first ten admins, of an hour ago at most; None if Slack does not say."""
+        """Return the ids of the first ten admins, at most an hour old; None if Slack does not answer."""
         workspace = (workspace_key(), team_id)
         listed, end = self._known.get(workspace, (None, 0.0))
         if self._clock() < end:
@@ -336,7 +337,7 @@ class AdminList:
             listed, seconds = await self._fetch(team_id), LIST_SECONDS
         except FAILURES as error:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
-            closed = isinstance(classify_error(error), RouteClosed)  # without the scope, there are none to be told
+            closed = isinstance(classify_error(error), RouteClosed)  # Without the scope, there is nobody to inform.
             listed, seconds = [] if closed else None, LIST_AGAIN_SECONDS
         self._known[workspace] = (listed, self._clock() + seconds)
         self._known.move_to_end(workspace)
@@ -345,7 +346,7 @@ class AdminList:
         return listed
 
     async def _fetch(self, team_id: str) -> Sequence[str]:
-        """Return them; raise one of `FAILURES`."""
+        """Return the ids from Slack; raise one of `FAILURES`."""
         found: list[str] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
@@ -366,13 +367,14 @@ class Management(Enum):
     ALLOWED = "allowed"
     DENIED = "denied"
     UNKNOWN = "unknown"
-    """The person is no admin, and Slack does not say who created the channel: the token may lack the scope."""
+    """The person is no admin, and Slack does not name the channel's creator: the token may lack the scope."""
 
 
 class ChannelManagers:
-    """Says who may change a channel's settings: admins, and its creator. Creators do not change, so they are cached.
+    """Decides who may change a channel's settings: admins, and its creator. Creators do not change, so they are cached.
 
-    Reading them takes the scopes channels:read or groups:read. https://docs.slack.dev/reference/methods/conversations.info
+    Reading them needs the scopes channels:read or groups:read.
+    https://docs.slack.dev/reference/methods/conversations.info
     """
 
     def __init__(self, client: AsyncWebClient, *, admins: Admins, most: int = MAX_PROFILES) -> None:

@@ -1,4 +1,4 @@
-"""Slack's calls for modals and the App Home, each tried once, and what their results mean."""
+"""Slack's calls for modals and the App Home, each tried once, and the meaning of their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ View = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """Slack shows the view. `hash` is that of this version of it, for an update that must not overwrite a later one."""
+    """Slack shows the view. `hash` identifies this version of it, so that an update does not overwrite a later one."""
 
     id: str
     hash: str
@@ -24,7 +24,7 @@ class Opened:
 
 @dataclass(frozen=True, kw_only=True)
 class NotOpened:
-    """Slack did not show it; `error` is Slack's name, such as `expired_trigger_id`, or that of an exception."""
+    """Slack did not show the view; `error` is Slack's name, such as `expired_trigger_id`, or that of an exception."""
 
     error: str
     seconds: float | None = None
@@ -34,7 +34,7 @@ ViewResult = Opened | NotOpened
 
 
 class Views:
-    """Opens and changes views; `sanitize` makes everything in one harmless.
+    """Opens and changes views; `sanitize` makes everything in a view harmless.
 
     https://docs.slack.dev/surfaces/modals
     """
@@ -44,15 +44,15 @@ class Views:
         self._sanitize = sanitize
 
     async def open(self, trigger_id: str, view: View) -> ViewResult:
-        """Open a modal within three seconds of what a person did, which `trigger_id` names."""
+        """Open a modal within three seconds of a person's action, which `trigger_id` identifies."""
         return await self._call("views.open", trigger_id=trigger_id, view=view)
 
     async def push(self, trigger_id: str, view: View) -> ViewResult:
-        """Open a modal on top of the one in which a person did something."""
+        """Open a modal on top of the one in which a person acted."""
         return await self._call("views.push", trigger_id=trigger_id, view=view)
 
     async def update(self, view_id: str, view: View, *, hash: str | None = None) -> ViewResult:
-        """Change an open modal; with a `hash`, only if it is still the version with that one."""
+        """Change an open modal; with a `hash`, only if the modal is still that version."""
         return await self._call("views.update", view_id=view_id, view=view, **({"hash": hash} if hash else {}))
 
     async def publish(self, user_id: str, view: View) -> ViewResult:
@@ -64,7 +64,7 @@ class Views:
             response = await self._client.api_call(method, json=arguments | {"view": self._sanitize(view)})
         except FAILURES as error:
             result = classify_error(error)
-            if isinstance(result, Sent):  # not the result of an error
+            if isinstance(result, Sent):  # Not in the result of an error.
                 return NotOpened(error=type(error).__name__)
             return NotOpened(error=result.error, seconds=result.seconds if isinstance(result, Retryable) else None)
         shown: dict[str, Any] = response.get("view") or {}
