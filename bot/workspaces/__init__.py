@@ -1,1 +1,1 @@
-"""Many workspaces: installations by OAuth, their encrypted tokens, and which one a request or a question is for."""
+"""Many workspaces: installations by OAuth, their encrypted tokens, and the workspace of each request or question."""

@@ -1,4 +1,4 @@
-"""What the app needs to serve many workspaces, built from the settings."""
+"""Builds the parts that serve many workspaces, from the settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bot.workspaces.registry import Workspaces
 
 @dataclass(frozen=True, kw_only=True)
 class ManyWorkspaces:
-    """The registry of installations, the client that acts for them, and the flow that makes new ones."""
+    """The registry of installations, the client that acts for them, and the flow that creates new ones."""
 
     registry: Workspaces
     client: AsyncWebClient
@@ -40,7 +40,7 @@ def connect_workspaces(
     store: WorkspaceStore,
     cancel_runs: Callable[[Sequence[str]], None],
 ) -> ManyWorkspaces:
-    """Build the parts; `reads` are connections for what requests wait for, `work` those that wait for Slack."""
+    """Build the parts; `reads` are connections for requests, `work` those held during calls to Slack."""
     keys = KeyRing.of(settings.key_bytes)
     installations = Installations(reads, calls=work, keys=keys, workspaces=store)
     secret = settings.slack_oauth_client_secret

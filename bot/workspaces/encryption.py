@@ -25,7 +25,7 @@ VERSION = "v1"
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRing:
-    """Encrypts with the first of some keys, and decrypts with all of them; `current` is the name of the first."""
+    """Encrypts with the first of its keys, and decrypts with all; `current` is the name of the first."""
 
     current: str
     _ciphers: Mapping[str, AESGCM] = field(repr=False)
@@ -42,7 +42,7 @@ class KeyRing:
         return f"{VERSION}.{self.current}.{base64.b64encode(data).decode()}"
 
     def decrypt(self, ciphertext: str, *, place: str) -> str:
-        """Return the secret that was encrypted for a place. Raises Undecryptable, which names no secret."""
+        """Return the secret that was encrypted for a place. Raises Undecryptable, which contains no secret."""
         version, _, rest = ciphertext.partition(".")
         name, _, encoded = rest.partition(".")
         cipher = self._ciphers.get(name)

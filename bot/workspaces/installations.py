@@ -1,4 +1,4 @@
-"""The tables of installations by OAuth: their tokens are encrypted here, and nowhere else in clear."""
+"""The tables of installations by OAuth; only here are their tokens encrypted and decrypted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bot.workspaces.encryption import KeyRing, place_of
 log = logging.getLogger(__name__)
 
 SAVE_SECONDS = 600.0
-"""How long a token that Slack has replaced is saved again and again while the database is unavailable."""
+"""How long saving a replaced token is repeated while the database is unavailable."""
 
 BOT_TOKEN, REFRESH_TOKEN = "bot_token", "refresh_token"
 
@@ -94,9 +94,11 @@ _NOT_REFRESHED = "UPDATE installations SET refresh_error = %(error)s WHERE id = 
 
 @dataclass(frozen=True, kw_only=True)
 class Installed:
-    """One installation, decrypted. `seconds_left` is how long the token was valid when it was read, None for ever.
+    """One installation, decrypted.
 
-    `provider_keys` are the keys that it brought along, by the service's name.
+    `seconds_left` is the remaining life of the token when it was read, None for unlimited.
+
+    `provider_keys` are its own keys, by the service's name.
     """
 
     identity: Identity
@@ -108,7 +110,7 @@ class Installed:
 
 @dataclass(frozen=True, kw_only=True)
 class OAuthGrant:
-    """What Slack gives for a code or a refresh token. `expires_in` is in seconds, None without token rotation."""
+    """Slack's reply to a code or a refresh token. `expires_in` is in seconds, None without token rotation."""
 
     token: str = field(repr=False)
     refresh_token: str | None = field(default=None, repr=False)
@@ -116,7 +118,7 @@ class OAuthGrant:
 
     @classmethod
     def from_answer(cls, answer: Mapping[str, Any]) -> OAuthGrant | None:
-        """Read the answer of oauth.v2.access; None if it names no bot token."""
+        """Parse the reply of oauth.v2.access; None if it contains no bot token."""
         token, refresh, seconds = answer.get("access_token"), answer.get("refresh_token"), answer.get("expires_in")
         if not isinstance(token, str) or not token:
             return None
@@ -126,7 +128,7 @@ class OAuthGrant:
 
 
 class RefreshFailed(Exception):
-    """Slack refused a refresh token; `error` is its name for that, None if Slack was not reached."""
+    """Slack refused a refresh token; `error` is Slack's name of the reason, None if Slack was not reached."""
 
     def __init__(self, error: str | None) -> None:
         super().__init__(error)
@@ -146,20 +148,20 @@ class Installations(AsyncInstallationStore):
         self._workspaces = workspaces
 
     async def find(self, ids: Sequence[str], *, team_id: str = "") -> Installed | None:
-        """Read the first of these installations that there is, and that this workspace was not taken off."""
+        """Read the first existing one of these installations from which this workspace was not removed."""
         return await self._installed(_FIND, {"ids": list(filter(None, ids)), "team_id": team_id})
 
     async def find_by_team(self, team_id: str) -> Installed | None:
-        """Read the installation that a workspace's questions are for: its organization's, or its own."""
+        """Read the installation for a workspace's questions: its organization's, or its own."""
         return await self._installed(_FIND_BY_TEAM, {"team_id": team_id})
 
     async def installed_at(self, id: str) -> datetime | None:
-        """Return when an installation was made, None if there is none; its token may be undecryptable."""
+        """Return the time of an installation, None if there is none; its token need not be readable."""
         row = await self._pool.fetch_one(_INSTALLED_AT, {"id": id})
         return None if row is None else row["installed_at"]
 
     async def async_save(self, installation: Installation) -> None:
-        """Save what a completed OAuth flow has brought, and open the workspace again if it was closed."""
+        """Save the installation of a completed OAuth flow, and open the workspace again if it was closed."""
         identity = identity_of(installation)
         await self.delete_provider_keys(identity.id)
         token = installation.bot_token or ""
@@ -184,7 +186,7 @@ class Installations(AsyncInstallationStore):
         await self._pool.execute(_REMEMBER_TEAM, {"team_id": team_id, "enterprise_id": enterprise_id})
 
     async def provider_keys(self, id: str) -> dict[str, str]:
-        """Read the keys that a workspace or an organization brought along, without those that cannot be decrypted."""
+        """Read a workspace's or organization's own keys, without those that cannot be decrypted."""
         rows = await self._pool.fetch_all(_PROVIDER_KEYS, {"id": id})
         found = {}
         for row in rows:
@@ -193,13 +195,13 @@ class Installations(AsyncInstallationStore):
         return found
 
     async def delete_provider_keys(self, id: str) -> None:
-        """Delete the keys that a workspace brought along, if it is closed."""
+        """Delete a workspace's own keys, if it is closed."""
         await self._pool.execute(_DELETE_PROVIDER_KEYS, {"id": id})
 
     async def delete_closed(self) -> list[str]:
         """Delete the tokens of closed workspaces; return the ids of those that still had one.
 
-        The keys that they brought along are deleted once their runs are being cancelled with them.
+        Their own keys are deleted later, once the cancelling of their runs with these keys has begun.
         """
         rows = await self._pool.fetch_all(_DELETE_CLOSED)
         return [str(row["id"]) for row in rows]
@@ -215,8 +217,8 @@ class Installations(AsyncInstallationStore):
         """Replace a token that ends within these seconds, while its row is locked, so that only one process does.
 
         `exchange` sends a refresh token to Slack, which accepts each once; it raises RefreshFailed. If another process
-        was faster, nothing is done. If the connection is lost during the call, the new token is saved on another one;
-        must not be cancelled before that.
+        was faster, nothing is done. If the connection is lost during the call, the new token is saved on another
+        connection; the task must not be cancelled before that.
         """
         new: dict[str, Any] | None = None
         try:
@@ -278,7 +280,7 @@ class Installations(AsyncInstallationStore):
 
 
 def identity_of(installation: Installation) -> Identity:
-    """Return which workspace or organization a completed OAuth flow is for."""
+    """Return the workspace or organization of a completed OAuth flow."""
     return Identity(
         team_id=installation.team_id or installation.enterprise_id or "",
         enterprise_id=installation.enterprise_id,
@@ -288,6 +290,6 @@ def identity_of(installation: Installation) -> Identity:
 
 
 def _seconds_left(installation: Installation) -> int | None:
-    """Return how long a new token is valid; the library has turned that into a moment of this machine's clock."""
+    """Return the remaining life of a new token; the library has converted it to a moment of this machine's clock."""
     at = installation.bot_token_expires_at
     return None if at is None else max(0, int(at - installation.installed_at))

@@ -1,8 +1,8 @@
 """Installing the app by OAuth: Bolt's flow on our routes, for allowed workspaces only.
 
-Differences from Bolt's own (1.30): the state is single-use, the cookie is for this host and no other site's requests,
-nothing of the address reaches Slack's or the page, codes are not logged, and what is not allowed is revoked again.
-https://docs.slack.dev/authentication/installing-with-oauth
+Differences from Bolt's own (1.30): the state is single-use, the cookie is for this host only and not sent with other
+sites' requests, no part of the address reaches Slack's address or the page, codes are not logged, and tokens that are
+not allowed are revoked. https://docs.slack.dev/authentication/installing-with-oauth
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ REDIRECT_PATH = "/slack/oauth_redirect"
 AUTHORIZE_URL = "https://slack.com/oauth/v2/authorize"
 
 COOKIE = "__Host-slack-install"
-"""The prefix has browsers take it only over https, and from this host alone.
+"""With the prefix, browsers accept it only over https, and from this host alone.
 
 https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes
 """
@@ -80,7 +80,7 @@ PAGES: Mapping[str, tuple[int, str, str]] = {
         ),
     ),
 }
-"""What a page says for a reason: its status, title and sentences."""
+"""The pages by reason: status, title and sentences."""
 
 UNKNOWN = (400, NOT_INSTALLED, f"Slack did not complete the installation. {AGAIN}")
 
@@ -102,7 +102,7 @@ class OAuthClient:
     client_secret: str = field(repr=False)
 
     async def exchange_code(self, code: str, *, redirect_uri: str) -> Mapping[str, Any]:
-        """Return the answer of oauth.v2.access. Raises one of `bot.slack.messages.FAILURES`."""
+        """Return the reply of oauth.v2.access. Raises one of `bot.slack.messages.FAILURES`."""
         return await self._access(code=code, redirect_uri=redirect_uri)
 
     async def refresh(self, refresh_token: str) -> OAuthGrant:
@@ -127,7 +127,7 @@ class OAuthClient:
         return answer.data if isinstance(answer.data, dict) else {}
 
     async def revoke(self, token: str) -> None:
-        """Give a token back. Raises nothing.
+        """Revoke a token. Raises nothing.
 
         https://docs.slack.dev/reference/methods/auth.revoke
         """
@@ -145,12 +145,12 @@ class StateCookie(OAuthStateUtils):
         return f"{COOKIE}={state}; Max-Age={STATE_SECONDS}; Path=/; Secure; HttpOnly; SameSite=Lax"
 
     def build_set_cookie_for_deletion(self) -> str:
-        """Return the value of Set-Cookie that deletes it."""
+        """Return the value of Set-Cookie that deletes the cookie."""
         return f"{COOKIE}=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax"
 
 
 class InstallationFlow(AsyncOAuthFlow):
-    """Bolt's flow; `allowed` are the ids that may install the app, `installed` is called with a new one's."""
+    """Bolt's flow; `allowed` are the ids that may install the app, `installed` is called with each new id."""
 
     def __init__(
         self,
@@ -188,11 +188,11 @@ class InstallationFlow(AsyncOAuthFlow):
         self._installed = installed
 
     async def build_authorize_url(self, state: str, request: AsyncBoltRequest) -> str:
-        """Return Slack's address; nothing of the request becomes part of it."""
+        """Return Slack's address; it contains nothing of the request."""
         return str(self.settings.authorize_url_generator.generate(state=state))
 
     async def handle_callback(self, request: AsyncBoltRequest) -> BoltResponse:
-        """Answer the return from Slack. A state ends with its first one, also if it was a refusal."""
+        """Answer the return from Slack. A state ends with its first return, even with a refusal."""
         state, *_ = request.query.get("state") or [""]
         refused = "error" in request.query
         if refused and self.settings.state_utils.is_valid_browser(state, request.headers):
@@ -202,7 +202,7 @@ class InstallationFlow(AsyncOAuthFlow):
     async def run_installation(self, code: str) -> Installation:
         """Exchange the code and return the installation. Raises InstallationFailed.
 
-        What is not allowed is revoked.
+        The token of an installation that is not allowed is revoked.
         """
         try:
             answer = await self._slack.exchange_code(code, redirect_uri=str(self.settings.redirect_uri))
@@ -223,7 +223,7 @@ class InstallationFlow(AsyncOAuthFlow):
     async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
         """Save the installation. Raises InstallationFailed.
 
-        The token is not revoked then: it can be that of an installation that is kept already.
+        The token is not revoked then: it may belong to an installation that is already saved.
         """
         try:
             await self._installations.async_save(installation)
@@ -236,7 +236,7 @@ class InstallationFlow(AsyncOAuthFlow):
 
 
 def installation_of(answer: Mapping[str, Any]) -> Installation | None:
-    """Read the answer of oauth.v2.access; None if it names no workspace or no bot token.
+    """Parse the reply of oauth.v2.access; None if it names no workspace or contains no bot token.
 
     https://docs.slack.dev/reference/methods/oauth.v2.access
     """
@@ -253,7 +253,7 @@ def installation_of(answer: Mapping[str, Any]) -> Installation | None:
         bot_user_id=_text(answer.get("bot_user_id")),
         bot_refresh_token=granted.refresh_token,
         bot_token_expires_in=granted.expires_in,
-        user_id="",  # who installed it is not kept
+        user_id="",  # The person who installed it is not saved.
         is_enterprise_install=organization,
     )
 
@@ -276,7 +276,7 @@ async def _failure(arguments: AsyncFailureArgs) -> BoltResponse:
 
 
 def page(status: int, title: str, text: str) -> BoltResponse:
-    """Return a page without scripts, styles, links or anything of the request; it ends the cookie."""
+    """Return a page without scripts, styles, links or anything of the request; it deletes the cookie."""
     body = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<h1>{escape(title)}</h1><p>{escape(text)}</p></html>"

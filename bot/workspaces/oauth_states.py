@@ -1,4 +1,4 @@
-"""The states of installations that have begun in a browser: signed, so that nothing is kept before one ends."""
+"""The states of installations that have begun in a browser: signed, so that nothing is saved before one ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATE_SECONDS = 600
 """How long an installation may take in the browser."""
 
 KEPT_SECONDS = 2 * STATE_SECONDS
-"""How long a used state is kept: longer than it is valid, also if the clocks of two machines differ."""
+"""How long a used state is kept: longer than it is valid, even if the clocks of two machines differ."""
 
 CLEANED_AT_ONCE = 100
 """The most outdated states that are deleted when one is used: more than the one that is added."""
@@ -36,11 +36,11 @@ _CONSUME = """
 
 
 class OAuthStates(AsyncOAuthStateStore):
-    """The states of one app: each is valid once, for ten minutes. `secret` is one that all its processes have.
+    """The states of one app: each is valid once, for ten minutes. `secret` is shared by all its processes.
 
-    A state says when it ends, and has a nonce; both are signed. Anyone may begin an installation, so that writes
-    nothing; what is written is that a state was used. The SDK's own signed states (3.47) have no nonce: those of one
-    second are equal. `now` returns seconds since 1970.
+    A state contains its end and a nonce; both are signed. Anyone may begin an installation, so this writes nothing;
+    only the use of a state is written. The SDK's own signed states (3.47) have no nonce: those of one second are equal.
+    `now` returns seconds since 1970.
     """
 
     def __init__(self, pool: Pool, *, secret: str, now: Callable[[], float] = time.time) -> None:
@@ -54,7 +54,7 @@ class OAuthStates(AsyncOAuthStateStore):
         return f"{signed}.{self._signature(signed)}"
 
     async def async_consume(self, state: str) -> bool:
-        """Return whether a state was issued, is not too old, and was not consumed before. Raises database errors."""
+        """Return whether a state was issued, is not too old, and was not used before. Raises database errors."""
         found = _FORM.fullmatch(state)
         if found is None or not hmac.compare_digest(found["signature"], self._signature(found["signed"])):
             return False

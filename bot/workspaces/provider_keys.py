@@ -1,4 +1,4 @@
-"""Keys for search services that a workspace brings along: kept encrypted, and used instead of the app's own."""
+"""A workspace's own keys for search services: saved encrypted, and used instead of the app's."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from perplexity.providers import PROVIDERS
 from perplexity.scope import OwnKeys
 
 AGENT, AGENT_MODEL = "agent", "Agent"
-"""The name of the agent's model among the services, and that of its runs."""
+"""The agent's model as a service, and as the service of its runs."""
 
 
 def addresses(settings: Settings) -> Mapping[str, str]:
-    """Return the addresses of the services that take a workspace's own key, by name: those with a key of the app's.
+    """Return the addresses of the services that accept a workspace's own key, by name: those with a key of the app's.
 
-    That of the agent's model is among them if no search service is at the same address, whose key it takes then.
+    The service of the agent's model is among them, unless a search service has the same address; it then uses that
+    service's key.
     """
     found = {
         name: settings.provider_base_urls[name].rstrip("/")

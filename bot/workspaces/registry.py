@@ -1,6 +1,6 @@
-"""Which workspace a request or a question is for, its token, and what happens when an installation ends.
+"""The workspace of each request or question, its token, and the clean-up when an installation ends.
 
-What is read of an installation is kept for `CACHE_SECONDS`; an end is noticed by every process within seconds.
+Installations are cached for `CACHE_SECONDS`; every process notices an end within seconds.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ from perplexity.scope import OwnKeys, using_keys
 log = logging.getLogger(__name__)
 
 CACHE_SECONDS = 30.0
-"""How long an installation is used without reading it again: a revoked one is gone by then in any case."""
+"""How long an installation is used without reading it again; a revoked one is gone by then in any case."""
 
 ABSENT_SECONDS = 2.0
-"""The same for one that is not there, so that the first request after an installation is served."""
+"""The same for a missing installation, so that the first request after an installation is served."""
 
 MAX_CACHED = 2_000
 
 WATCH_SECONDS = 2.0
-"""How often a process looks for installations that another process has closed."""
+"""How often a process checks for installations that another process has closed."""
 
 CLEAN_UP_SECONDS = 60.0
 """How often the work of a closed workspace is stopped and deleted again, for questions that arrived late."""
 
 CLOSED_LATELY_SECONDS = 86_400.0
-"""For how long that goes on; a process that starts does it for every closed workspace."""
+"""How long this is repeated; a starting process does it once for every closed workspace."""
 
 REFRESH_SECONDS = 7_200.0
 """A token is replaced this long before its end, as Bolt does: Slack's are valid for twelve hours."""
 
 STOP_SECONDS = 2.0
-"""How long a process that stops waits for Slack's answer to a refresh token."""
+"""How long a stopping process waits for Slack's reply to a refresh token."""
 
 URGENT_SECONDS = 60.0
-"""A token that ends so soon is replaced before it is used."""
+"""A token with less time than this is replaced before it is used."""
 
 NOT_INSTALLED = "the app is not installed here"
 
@@ -79,9 +79,9 @@ class _Kept:
 class Workspaces:
     """The installations of this app. `allowed` are the ids that may have it; `clock` is monotonic.
 
-    `exchange` sends a refresh token to Slack; `takes` returns whether Slack still takes a token, and raises
-    TokenUnchecked if it does not say. `cancel_runs` cancels background runs. `services` are the addresses of
-    the search services that take a workspace's own key, by name.
+    `exchange` sends a refresh token to Slack; `takes` returns whether Slack still accepts a token, and raises
+    TokenUnchecked if Slack does not say. `cancel_runs` cancels background runs. `services` are the addresses of the
+    search services that accept a workspace's own key, by name.
     """
 
     installations: Installations
@@ -112,7 +112,7 @@ class Workspaces:
     async def of_request(self, body: Mapping[str, Any]) -> ActiveWorkspace | None:
         """Return the installation that a verified request names; None if there is none.
 
-        Raises database errors if that was never read.
+        Raises database errors if it was never read.
         """
         named = RequestOrigin.from_body(body)
         wanted = (named.enterprise_id, named.team_id) if of_organization(body) else (named.team_id, named.enterprise_id)
@@ -126,9 +126,9 @@ class Workspaces:
         return self._active(installed)
 
     async def enter_team(self, team_id: str) -> bool:
-        """Have the current task act for the installation that a workspace's question is for; False if there is none.
+        """Make the current task act for the installation of a workspace's question; return False if there is none.
 
-        Raises database errors if that was never read.
+        Raises database errors if it was never read.
         """
         installed = await self._get(("team", team_id), lambda: self.installations.find_by_team(team_id))
         act_for(self._active(installed) if installed is not None else None)
@@ -143,14 +143,14 @@ class Workspaces:
         ours = current_scope().workspace
         if ours is None:
             return None if is_lifecycle(body) else NOT_INSTALLED
-        # It was found by the ids in the request. Its organization is not compared: a workspace can join one.
+        # It was found by the ids in the request. Its organization is not compared, since a workspace can join one.
         kept = self._kept.get(("id", ours.id))
         app_id = kept.installed.app_id if kept is not None and kept.installed is not None else None
         named = RequestOrigin.from_body(body).app_id
         return FOREIGN if named and app_id and named != app_id else None
 
     async def token(self) -> str:
-        """Return the token of the workspace that the current task acts for. Raises NoToken, never another one's."""
+        """Return the token of the task's workspace. Raises NoToken; never returns another workspace's token."""
         ours = current_scope().workspace
         if ours is None:
             raise NoToken(None)
@@ -167,9 +167,9 @@ class Workspaces:
     async def end(self, state: str, body: Mapping[str, Any]) -> None:
         """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.
 
-        `run` does the rest. Raises database errors. An event for an organization closes the organization, any other
-        one only the workspace that it names. One of the second of the installation counts if Slack does not take the
-        token any more. Raises TokenUnchecked if Slack does not say.
+        `run` does the rest. Raises database errors. An event for an organization closes the organization; any other
+        event closes only the workspace that it names. An event from the same second as the installation counts only if
+        Slack no longer accepts the token. Raises TokenUnchecked if Slack does not say.
         """
         workspace, at = ended_installation(body), event_time(body)
         known = await self.store.get(workspace) if workspace else None
@@ -190,7 +190,7 @@ class Workspaces:
         self._ended.set()
 
     async def _takes_token_of(self, workspace: str) -> bool:
-        """Return whether Slack still takes the token that is stored; one that cannot be read is of no use."""
+        """Return whether Slack still accepts the stored token; False for a token that cannot be read."""
         try:
             installed = await self.installations.find((workspace,))
         except Undecryptable:
@@ -198,9 +198,9 @@ class Workspaces:
         return installed is not None and await self.takes(installed.token)
 
     async def change_access(self, body: Mapping[str, Any]) -> None:
-        """Record which workspaces an organization lets have its app, before Slack's event is acknowledged.
+        """Record to which workspaces an organization gives its app, before Slack's event is acknowledged.
 
-        `run` cleans up after those that it was taken from. Raises database errors.
+        `run` cleans up after workspaces that no longer have it. Raises database errors.
         """
         change = AccessChange.from_body(body)
         teams = await self.store.change_access(change) if change is not None else []
@@ -213,7 +213,7 @@ class Workspaces:
         self._ended.set()
 
     def forget(self, id: str) -> None:
-        """Read an installation, or that of a workspace, again before the next use; and any that was absent."""
+        """Drop an installation, or that of a workspace, from the cache, and all that were absent."""
         self._forgotten += 1
         for key, kept in list(self._kept.items()):
             if kept.installed is None or id in key or kept.installed.identity.id == id:
@@ -261,7 +261,7 @@ class Workspaces:
         return before != row or self.clock() - at >= CLEAN_UP_SECONDS
 
     async def _clean_up(self, row: WorkspaceRow) -> None:
-        """Stop work and delete texts after an end; runs are cancelled with the keys that they were begun with."""
+        """Stop work and delete texts after an end; runs are cancelled with the keys with which they were begun."""
         keys = await self._last_keys(row.identity)
         if runs := await self.store.stop_work(row.identity):
             with using_keys(keys):
@@ -272,14 +272,14 @@ class Workspaces:
         self._cleaned[row.identity.id] = (row, self.clock())
 
     async def _last_keys(self, identity: Identity) -> OwnKeys | None:
-        """Return the keys of an installation that has ended, else those of the organization that had it."""
+        """Return the keys of an installation that has ended, or else those of its organization."""
         for owner in filter(None, (identity.id, identity.enterprise_id)):
             if secrets := await self.installations.provider_keys(owner):
                 return own_keys(owner, secrets, services=self.services)
         return None
 
     async def _refresh(self, id: str, *, seconds: float) -> None:
-        """Replace a token, unless that has just failed."""
+        """Replace a token, unless this has just failed."""
         if self.clock() - self._refresh_failed.get(id, -CACHE_SECONDS) < CACHE_SECONDS:
             return
         try:
@@ -294,14 +294,14 @@ class Workspaces:
             log.error("token.not_refreshed", extra={"team": id, "error": failed.error or "unreachable"})
 
     async def _exchange(self, id: str, seconds: float) -> RefreshFailed | None:
-        """Have Slack replace a token. It goes on if the caller is cancelled: the new one would be lost."""
+        """Replace a token at Slack, even if the caller is cancelled, since the new token would be lost."""
         work = asyncio.create_task(self.installations.refresh(id, seconds=seconds, exchange=self.exchange))
         self._refreshing.add(work)
         work.add_done_callback(self._refreshing.discard)
         return await asyncio.shield(work)
 
     async def _finish_refreshing(self) -> None:
-        """Wait for Slack's answers, in spite of cancellations, but not longer than a shutdown may take."""
+        """Wait for Slack's replies, despite cancellations, but not longer than a shutdown may take."""
         end = time.monotonic() + STOP_SECONDS
         while self._refreshing and (left := end - time.monotonic()) > 0:
             with suppress(asyncio.CancelledError):
@@ -314,10 +314,10 @@ class Workspaces:
             raise NoToken(None) from None
 
     async def _get(self, key: tuple[str, ...], read: Callable[[], Awaitable[Installed | None]]) -> Installed | None:
-        """Return what is kept under a key, or read it; several that need it at once read it once.
+        """Return the cached installation under a key, or read it; simultaneous callers share one read.
 
-        While the database is unavailable, or another process has just encrypted it with a key that this one does not
-        have yet, what was read last counts. Raises database errors, and Undecryptable.
+        While the database is unavailable, or another process has just encrypted the installation with a key that this
+        one does not have yet, the last read counts. Raises database errors, and Undecryptable.
         """
         kept = self._kept.get(key)
         if kept is not None:
@@ -346,7 +346,7 @@ class Workspaces:
             log.warning("workspace.not_allowed", extra={"team": installed.identity.id})
             installed = None
         if forgotten != self._forgotten:
-            return installed  # what was read may have ended since
+            return installed  # The installation may have ended since it was read.
         self._keep(key, _Kept(installed=installed, at=at))
         if installed is not None:
             self._keep(("id", installed.identity.id), _Kept(installed=installed, at=at))
@@ -361,14 +361,14 @@ class Workspaces:
     def _on_read(self, key: tuple[str, ...], task: asyncio.Task[Installed | None]) -> None:
         del self._reading[key]
         if not task.cancelled():
-            task.exception()  # so that an error with no caller waiting is not reported
+            task.exception()  # So that an error without a waiting caller is not reported.
 
     async def _remember_team(self, named: RequestOrigin, ours: Identity) -> None:
-        """Save which organization a request's workspace is of: the workers know only the workspace."""
+        """Save the organization of a request's workspace: the workers know only the workspace."""
         pair, now = (named.team_id, ours.id), self.clock()
         if not ours.is_enterprise_install or not named.team_id or named.team_id == ours.id:
             return
-        # Not for ever: an installation of the workspace's own replaces it, and may end.
+        # Not forever: an installation of the workspace's own may replace it, and may end.
         if now - self._teams.get(pair, -CACHE_SECONDS) < CACHE_SECONDS:
             return
         await self.installations.remember_team(*pair)
@@ -379,9 +379,9 @@ class Workspaces:
 
 
 def is_allowed(identity: Identity, allowed: Collection[str]) -> bool:
-    """Return whether a workspace or organization may have the app: if its id, or its organization's, is listed.
+    """Return whether a workspace or organization may have the app: its id, or its organization's, is listed.
 
-    The app of a whole organization needs the organization's id, whatever workspace it was installed from.
+    An installation for a whole organization needs the organization's id, whatever workspace it was made from.
     """
     ids = {identity.id, identity.enterprise_id} if not identity.is_enterprise_install else {identity.id}
     return bool(ids & set(allowed))

@@ -24,7 +24,7 @@ class SecretColumn:
     row: LiteralString
     column: LiteralString
     place: LiteralString
-    """An SQL expression of what follows the owner's id in the secret's place."""
+    """An SQL expression for the part of the secret's place after the owner's id."""
 
 
 SECRETS = (
@@ -35,14 +35,14 @@ SECRETS = (
 """Every column that holds a secret."""
 
 BATCH = 50
-"""How many secrets are encrypted again in one transaction: it holds their rows for a few milliseconds."""
+"""The most secrets encrypted again in one transaction: it holds their rows for a few milliseconds."""
 
 
 @dataclass(kw_only=True)
 class Rotation:
-    """How many secrets were encrypted again, were current already, and could not be decrypted, with their owners.
+    """The numbers of secrets that were encrypted again or were current, and the owners of undecryptable ones.
 
-    `recorded` are the owners for whom it is in the audit log.
+    `recorded` are the owners in whose audit log the change is recorded.
     """
 
     changed: int = 0
@@ -127,7 +127,7 @@ async def rotate_keys(conninfo: str, keys: KeyRing) -> Rotation:
 
 
 def summary(result: Rotation) -> str:
-    """Return what was done as lines for a person."""
+    """Return the result as lines for a person."""
     lines = [f"Encrypted again {result.changed}", f"Already current {result.current}"]
     if result.unreadable:
         places = ", ".join(one.replace(":", " (", 1) + ")" for one in result.unreadable)
