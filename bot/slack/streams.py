@@ -65,10 +65,7 @@ class Streams:
         self._without_streams: set[tuple[str, bool]] = set()
 
     def work(self, *, direct: bool) -> bool:
-        """Return whether streams work:
-
-        False after Slack has refused them in the workspace's direct messages or channels.
-        """
+        """Return False after Slack has refused streams in the workspace's direct messages or channels."""
         return (workspace_key(), direct) not in self._without_streams
 
     async def start(
