@@ -63,14 +63,14 @@ def _is_shared(folder: Path) -> bool:
 
 
 OUTPUT_FAILS = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
-"""How it fails to write to a pipe, a disk or a terminal."""
+"""How writing to a pipe, a disk or a terminal fails."""
 
 DEFAULT_MAX_USD = 500_000
-"""What `doctor --live` may spend, in micro-dollars."""
+"""The most that `doctor --live` may spend by default, in micro-dollars."""
 
 STOPPABLE = ("run", "worker", "migrate", "rotate-keys")
 PRINTING = ("doctor", "manifest", "install-url")
-"""The commands of the core that do nothing but print."""
+"""The commands of the core that only print."""
 
 ORDER = (
     "run", "worker", "migrate", "doctor", "export", "erase", "manifest", "audit", "install-url", "provider-key",
@@ -86,17 +86,13 @@ _NO_PLAYGROUND = (
 
 
 def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bot", exiting: bool = False) -> int:
-    """Run one command and return the exit code: 0 for success, 1 for a failure, 2 for wrong settings or arguments.
-
-    `run`, `worker` and `migrate` return 0 when a signal stops them; a second signal ends the process with 130.
-    `program` is the program's name in messages. `exiting` means that the process ends when this returns.
-    """
+    """Return whether the SDK is installed into the same folder, or anything hides one of our modules."""
     if (problem := wrong_package()) is not None:
         return fail(f"{program}: {problem}", code=1)
     parsed = _parse(program, sys.argv[1:] if arguments is None else arguments)
     if isinstance(parsed, str):
         return fail(parsed, code=1)
-    # Python has none that was closed.
+    # Python has no stream that was closed.
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process runs
     if sys.stdout is None and (parsed.command in PRINTING or (parsed.feature and parsed.feature.only_prints)):
         return fail(f"{program} {parsed.command}: the standard output is closed.", code=1)
@@ -166,7 +162,7 @@ def _run_and_print(parsed: argparse.Namespace, stop: StopSignals) -> int:
 def _parse(program: str, arguments: Sequence[str]) -> argparse.Namespace | str:
     """Parse the arguments; exits if they are wrong. Returns a sentence if a feature's command needs a missing extra.
 
-    Features take a second to import, which what can be stopped does not wait for.
+    Features take a second to import; commands that a signal may stop do not wait for this.
     """
     first = arguments[0] if arguments else ""
     if first in (*STOPPABLE, "--version"):
@@ -210,7 +206,7 @@ def _parser(program: str, features: Sequence[Subcommand] = ()) -> argparse.Argum
 
 
 def _no_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add nothing."""
+    """Add no arguments."""
 
 
 def _run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -293,7 +289,7 @@ def _run_doctor(parsed: argparse.Namespace) -> int:
     from bot.settings import load_settings, read_settings
 
     logs.configure("ERROR", sys.stderr)
-    # https://no-color.org, which asks for the environment and for nothing else
+    # https://no-color.org, which reads the environment and nothing else.
     signs = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     if parsed.live:
         return _run_live(load_settings(), parsed, symbols=signs)
@@ -389,7 +385,7 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
         settings, began = asyncio.run(_with_first_budget(settings, conninfo))
         try:
             asyncio.run(_serve(settings, parsed, stop, conninfo=conninfo, described=f"{described}{began}"))
-        except ConnectionFailed as error:  # a proxy in the environment that cannot be used
+        except ConnectionFailed as error:  # An unusable proxy in the environment.
             raise SettingsError(error.message) from None
         except CannotListen as error:
             return fail(_cannot_listen(error.__cause__, settings), code=1)
@@ -422,7 +418,7 @@ async def _with_first_budget(settings: Settings, conninfo: str) -> tuple[Setting
 
 
 def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:
-    """Return which setting the system rejected, and what to set instead."""
+    """Return a sentence on the setting that the system rejected, and a value to use instead."""
     host, port = settings.bind_host, settings.port
     match cause.errno if isinstance(cause, OSError) else None:
         case errno.EADDRINUSE:
@@ -448,7 +444,7 @@ async def _serve(
         say(f"Database  {described}")
         say(f"Providers {', '.join(provider.name for provider in app.providers) or 'none'}")
         say(f"Slack     {_describe_slack(settings)}")
-        # What is imported and built by now stays until the end. A full collection that reads all of it again would hold
+        # Everything imported and built by now stays until the end. A full collection that examines it again would block
         # the event loop for 60 milliseconds.
         gc.collect()
         gc.freeze()

@@ -103,10 +103,10 @@ POOL_SECONDS = 10.0
 
 @dataclass(kw_only=True)
 class _Parts:
-    """The parts of a process on what is open already; each is built when another, or the application, names it.
+    """The parts of a process on open resources; each is built when another part, or the application, first uses it.
 
     `work`, `acks` and `health` are connections: for the work on questions, for acknowledgements, and for heartbeats and
-    the health pages, which are public.
+    the public health pages.
     """
 
     settings: Settings
@@ -127,7 +127,7 @@ class _Parts:
     background: BackgroundTasks
 
     database_retry = DatabaseRetry(seconds=math.inf)
-    """A paid answer is kept for as long as the database is unavailable."""
+    """Keeps a paid answer for as long as the database is unavailable."""
 
     def __post_init__(self) -> None:
         settings, work, acks, many = self.settings, self.work, self.acks, self.settings.oauth_configured
@@ -172,7 +172,7 @@ class _Parts:
         self.users = SlackUsers(client, profiles=self.profiles)
 
     def _connect_slack(self) -> None:
-        """Find out how this process calls Slack, and which requests and questions are its own."""
+        """Determine how this process calls Slack, and which requests and questions are its own."""
         settings, slack, cancel_runs = self.settings, self.slack, self.stopping.start_runs
         self.installation: Installation | Workspaces
         self.enter_team: Callable[[str], Awaitable[bool]] = only_workspace
@@ -187,7 +187,7 @@ class _Parts:
                 cancel_runs=cancel_runs,
             )
             return
-        # Encryption takes a while to import, which one workspace with its own token need not wait for.
+        # Encryption takes a while to import; a single workspace with its own token does not need it.
         from bot.workspaces.connection import connect_workspaces
 
         many = connect_workspaces(
@@ -262,7 +262,7 @@ class _Parts:
 
     @property
     def unlisted(self) -> Iterator[Command[Any, Any]]:
-        """The commands of features that only the app itself runs."""
+        """Yield the commands of features that only the app itself runs."""
         typed = {command.name for command in self.brought.commands}
         return (command for one in self.running for command in one.commands if command.name not in typed)
 
@@ -272,7 +272,7 @@ class _Parts:
 
     @property
     def built_commands(self) -> Iterator[Command[Any, Any]]:
-        """The commands that need more than every question has."""
+        """Yield the commands that need more than every question has."""
         settings, admins = self.settings, self.admins
         yield ask_command(
             agent=settings.missing_agent_setting is None,
@@ -440,7 +440,7 @@ class _Parts:
     @cached_property
     def notices(self) -> AdminNotices:
         async def told(team_id: str) -> list[str]:
-            # Those who have set budgets, unless they are no admins any more.
+            # The people who have set budgets, unless they are no longer admins.
             setters = await self.budgets.setters(team_id)
             still = [one for one in setters if await self.admins.verify_admin(one) is not False]
             groups = [one for one in self.settings.named_admins if one not in self.settings.admins]
@@ -494,7 +494,7 @@ class _Parts:
 
     @property
     def surfaces(self) -> Sequence[Register]:
-        """The listeners in order: first the check of the installation, then what is asked most."""
+        """The listeners in order: first the check of the installation, then the most frequent ones."""
         acks = self.acks
         choices = ChoiceStore(acks)
         return (

@@ -15,18 +15,18 @@ from bot.storage.database import DATABASE_UNAVAILABLE
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-"""How long the log waits for more to chain."""
+"""How long the log waits for more entries to chain."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditWriter:
-    """Chains what was recorded, in this process or another, about once a second."""
+    """Chains the entries recorded by any process, about once a second."""
 
     audit: AuditStore
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def run(self) -> None:
-        """Chain until cancelled. What fails is logged and tried again; nothing that is recorded depends on it."""
+        """Chain until cancelled. Failures are logged and retried; no recording depends on this."""
         while True:
             try:
                 while await self.audit.write():

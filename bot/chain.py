@@ -1,11 +1,11 @@
 """The steps around every call of a service, in their one order, the outermost first.
 
 1. The rules of the workspace and the channel: sites, models, effort, instructions.
-2. A shared answer to what the app itself offers. What is shared depends on the rules, so it comes after them.
-3. Redaction. It is the last to change a text, and no command can leave it out.
+2. A shared answer to one of the app's own offers. The answer depends on the rules, so it comes after them.
+3. Redaction. It is the last step to change a text, and no command can leave it out.
 
-Inside is the fallback chain, the agent or the source of posts. Around each paid provider in it, so that every attempt
-counts, around the posts and around the agent's model:
+Inside is the fallback chain, the agent or the source of posts. Another step is around each paid provider in the chain,
+so that every attempt counts, around the posts and around the agent's model:
 
 4. The budget.
 """
@@ -43,7 +43,7 @@ class Chain:
     def within(self, rules: Sequence[Rules] = NO_PREFERENCES.rules, *, sharing: Sequence[Step] = ()) -> Services:
         """Return the services for a question that is asked under these rules.
 
-        What a model is given to read has no rules of its own: it was searched within them.
+        A model that only reads given text has no rules: the text was searched within them.
         """
         redacting = [Redacting(redactor=self._redactor)] if self._redactor.is_set else []
         restricting: list[Step] = []
@@ -86,7 +86,7 @@ class SteppedAgent:
 
 
 def within_budget(provider: Provider, meter: Meter | None, *, reasoning_effort: Effort) -> Provider:
-    """Return the provider with its calls booked; one without a key is free."""
+    """Wrap a paid provider so that its calls are booked; one without a key is free."""
     spec = next((one for one in PROVIDERS.values() if one.title == provider.name), None)
     if meter is None or (spec is not None and not spec.key_variables):
         return provider
@@ -102,7 +102,7 @@ def within_budget(provider: Provider, meter: Meter | None, *, reasoning_effort: 
 
 
 def posts_within_budget(posts: PostSource | None, meter: Meter | None) -> PostSource | None:
-    """Return the source of posts with its calls booked."""
+    """Wrap the source of posts so that its calls are booked."""
     if posts is None or meter is None:
         return posts
     return SteppedPosts(source=posts, steps=[Metering(meter=meter, name=posts.name, effort=POSTS)])

@@ -1,4 +1,7 @@
-"""What the subcommands of `python -m bot` share. Nothing heavy is imported here: some must be stopped at any time."""
+"""Shared parts of the subcommands of `python -m bot`.
+
+Nothing heavy is imported here: some must be stoppable at any time.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,10 @@ _DATABASE_NEWER = (
 
 @dataclass(frozen=True, kw_only=True)
 class Subcommand:
-    """A subcommand of `python -m bot`; `run` returns the exit code. One that `only_prints` needs a standard output.
+    """A subcommand of `python -m bot`; `run` returns the exit code.
 
-    The `parsed` arguments have what all features bring together, as `brought`.
+    A command that `only_prints` needs a standard output. The `parsed` arguments contain the features' values as
+    `brought`.
     """
 
     name: str
@@ -42,7 +46,7 @@ class Subcommand:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenDatabase:
-    """A database that is up to date: its address, what it is, and how many migrations were applied just now."""
+    """A database that is up to date: its address, its description, and the number of migrations just applied."""
 
     conninfo: str
     described: str
@@ -71,7 +75,7 @@ def open_database(settings: Settings, stop: StopSignals | None = None) -> Iterat
 def open_migrated(
     settings: Settings, stop: StopSignals | None = None, *, tell: Callable[[str], None]
 ) -> Iterator[OpenDatabase]:
-    """Open the database and bring it up to date; `tell` says if it is newer than this version. Raises `Stopped`."""
+    """Open the database and migrate it; `tell` reports a database newer than this version. Raises `Stopped`."""
     from bot.storage.database import database_is_newer, migrate
 
     stop = stop or StopSignals()

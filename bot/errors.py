@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class UsageError(Exception):
     """A command cannot be parsed; the asker is told at once, privately.
 
-    `problem` is one or two sentences of mrkdwn, not escaped yet, that name the option, the value and what is allowed.
-    Code is in backticks; values from the asker contain none. `option` is the name of the option whose value is wrong,
-    empty if it is the text.
+    `problem` is one or two sentences of mrkdwn, not escaped yet, that name the option, the value and the allowed
+    values. Code is in backticks; values from the asker contain none. `option` is the name of the option with a wrong
+    value, empty for the text.
     """
 
     def __init__(self, problem: str, *, option: str = "") -> None:
@@ -36,7 +36,7 @@ class AgentNotSetUp(PerplexityError):
 
 
 class Refused(PerplexityError):
-    """What was asked cannot be done here; `sentence` tells the asker why, in mrkdwn that is not escaped yet."""
+    """The request is not possible here; `sentence` tells the asker why, in mrkdwn that is not escaped yet."""
 
     summary = "was not asked"
 
@@ -46,11 +46,11 @@ class Refused(PerplexityError):
 
 
 class SpendingRefused(Refused, NotPermitted):
-    """A paid call may not be made now; none was."""
+    """A paid call may not be made now, and was not made."""
 
 
 class BudgetUsedUp(SpendingRefused):
-    """What the call may cost does not fit into a budget."""
+    """The call's possible cost does not fit into a budget."""
 
 
 class SpendingPaused(SpendingRefused):
@@ -62,11 +62,11 @@ class QuestionErased(SpendingRefused):
 
 
 class BudgetUnknown(SpendingRefused):
-    """The database is unavailable, so that what is left of the budgets is unknown."""
+    """The database is unavailable, so the remaining budgets are unknown."""
 
 
 class NoKey(AllProvidersFailed):
-    """No key is set, and no service that needs no key can be reached.
+    """No key is set, and no service without a key can be reached.
 
     `sentence` tells the asker what to do, in mrkdwn that is not escaped yet.
     """
@@ -85,7 +85,7 @@ class CannotListen(Exception):
 
 
 class NotClearedUp(Exception):
-    """Something may be left of a closed question in Slack or at a service; `seconds` is when to try again."""
+    """A closed question may have left something in Slack or at a service; `seconds` is when to try again."""
 
     def __init__(self, seconds: float | None = None) -> None:
         super().__init__(seconds)
@@ -95,8 +95,8 @@ class NotClearedUp(Exception):
 class NotOurs(Exception):
     """Only another process can answer a question.
 
-    Only a newer version knows its command, which is the text; or it is another installation's, or only others have the
-    key of its token, then the text is its workspace.
+    If only a newer version knows its command, the text is the command. If it belongs to another installation, or only
+    others have the key of its token, the text is its workspace.
     """
 
 

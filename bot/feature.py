@@ -1,4 +1,4 @@
-"""What a feature is: a leaf of the app in a folder of its own, which the core does not know."""
+"""The protocol of a feature: a leaf of the app in a folder of its own, unknown to the core."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ from bot.worker.background import FileUploader
 
 @dataclass(frozen=True, kw_only=True)
 class Together:
-    """What the core and the features have together, once all of them have started; `problems` is for admins."""
+    """The shared parts of the core and all started features; `problems` is for admins."""
 
     commands: Sequence[Command[Any, Any]]
     home_sections: Sequence[HomeSection]
     problems: Callable[[str, Spending], Awaitable[Sequence[Problem]]]
 
     async def blocks(self, place: Place, team_id: str, user_id: str) -> list[Block]:
-        """Return what a place of a person's home tab has. Raises database errors."""
+        """Return the blocks of a place in a person's home tab. Raises database errors."""
         sections = [one for one in self.home_sections if one.place == place]
         return [block for one in sections for block in await one.blocks(team_id, user_id)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Core:
-    """What the core lends to features.
+    """The parts of the core that features may use.
 
-    `work` are connections for the work on questions, `acks` for acknowledgements, as are those of `questions`. `slash`
-    is the umbrella command. `start` runs work in the background, `cancel_runs` starts cancelling runs at the services.
+    `work` are connections for the work on questions; `acks`, and those of `questions`, are for acknowledgements.
+    `slash` is the umbrella command. `start` runs work in the background, `cancel_runs` starts cancelling runs at the
+    services.
     """
 
     settings: Settings
@@ -95,27 +96,27 @@ class Running:
 
 
 class SettingsTable(Protocol):
-    """A table of the settings file; its names and values are those of TOML. All of it raises database errors."""
+    """A table of the settings file; its names and values are those of TOML. Every method raises database errors."""
 
     @property
     def name(self) -> str:
-        """What the table is called in the file."""
+        """The table's name in the file."""
         ...
 
     async def read(self) -> Mapping[tuple[str, str], object]:
-        """Return what admins have set, by workspace and name."""
+        """Return the values set by admins, by workspace and name."""
         ...
 
     async def check(self, name: str, value: object) -> tuple[str, object]:
-        """Return a name and a value as `read` does. Raises UsageError or ValueError."""
+        """Return a name and a value in the form of `read`. Raises UsageError or ValueError."""
         ...
 
     async def change(self, team_id: str, values: Mapping[str, object]) -> None:
-        """Set values, and take back those that are None. The audit log names no person."""
+        """Set values, and remove those that are None. The audit log names no person."""
         ...
 
     async def explain(self, team_id: str, user_id: str, channel_id: str) -> Sequence[tuple[str, str, str]]:
-        """Return what applies to a person in a channel: names, values, and what has set them."""
+        """Return the values in force for a person in a channel: names, values, and the level that set them."""
         ...
 
 
@@ -124,7 +125,7 @@ OpenTable = Callable[[Pool, Settings], SettingsTable]
 
 @dataclass(frozen=True, kw_only=True)
 class Feature:
-    """A feature: what is known of it without a process, and `start`, which connects it in one."""
+    """A feature: its description without a process, and `start`, which connects it in a process."""
 
     name: str
     start: Callable[[Core], Running]
@@ -138,7 +139,7 @@ class Feature:
 
 @dataclass(frozen=True, kw_only=True)
 class Brought:
-    """What features bring together with the core, without a process."""
+    """The parts of the core and the features, without a process."""
 
     commands: tuple[Command[Any, Any], ...]
     answer_parts: tuple[AnswerPart, ...]
@@ -149,7 +150,7 @@ class Brought:
 
 
 def bring_together(features: Sequence[Feature]) -> Brought:
-    """Return what these features and the core have."""
+    """Return the parts of these features and of the core."""
     listed = in_order((*COMMANDS, *(one for feature in features for one in feature.commands)))
     return Brought(
         commands=listed,

@@ -1,4 +1,4 @@
-"""Logs, without message texts and secrets: JSON lines for programs, a short line a question for a terminal."""
+"""Logs without message texts and secrets: JSON lines for programs, one short line per question for a terminal."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ FIELDS = frozenset({
 
 
 MIN_SECRET = 8
-"""Characters of a secret that is masked; a shorter text may be a part of any word."""
+"""The fewest characters of a secret that is masked; a shorter text may be a part of any word."""
 
 
 class JsonLines(logging.Formatter):
     """Formats a record as one JSON line.
 
     Only `FIELDS` and, for our own loggers, the event's name are written. An exception is written as its class and
-    traceback, without its message: messages of libraries quote their input. A service may echo what it is sent, so
-    `secrets` are masked wherever they are.
+    traceback, without its message, because libraries quote their input in messages. A service may echo what it is sent,
+    so `secrets` are masked everywhere.
     """
 
     def __init__(self, secrets: Collection[str] = ()) -> None:
@@ -55,7 +55,7 @@ class JsonLines(logging.Formatter):
 
 
 class TerminalLines(logging.Formatter):
-    """Formats a record as a line for a person at a terminal: one for each answer, and what is wrong."""
+    """Formats a record as a line for a person at a terminal: one for each answer, and one for each problem."""
 
     def __init__(self, secrets: Collection[str] = ()) -> None:
         super().__init__()

@@ -33,13 +33,13 @@ EVENTS = {
     "app_uninstalled": "The app was removed: its work ends and its texts are deleted.",
     "tokens_revoked": "The bot token was revoked: digests pause and open questions end.",
 }
-"""What Slack tells the app, and why. https://docs.slack.dev/reference/events"""
+"""Slack's events for the app, and the reasons. https://docs.slack.dev/reference/events"""
 
 ORGANIZATION_EVENTS = {
     "team_access_granted": "An organization lets more of its workspaces use the app that it has installed.",
     "team_access_revoked": "It takes workspaces off the app: their work ends and their texts are deleted.",
 }
-"""What Slack tells the app in addition if whole organizations can install it."""
+"""Additional events if whole organizations can install the app."""
 
 Shortcut = tuple[Literal["global", "message"], str, str, str]
 """Type, name, callback_id and description. https://docs.slack.dev/interactivity/implementing-shortcuts"""
@@ -52,7 +52,7 @@ SHORTCUTS: tuple[Shortcut, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Offers:
-    """What people can start the app with: commands, in order, and shortcuts."""
+    """The ways to start the app: commands, in order, and shortcuts."""
 
     commands: tuple[Command[Any, Any], ...] = COMMANDS
     shortcuts: tuple[Shortcut, ...] = SHORTCUTS
@@ -62,7 +62,7 @@ FOLLOW_UP_EVENTS = {
     "message.channels": "A message in a public channel, for replies without a mention; needs channels:history.",
     "message.groups": "The same in a private channel; needs groups:history.",
 }
-"""What Slack tells the app in addition if replies without a mention are answered."""
+"""Additional events if replies without a mention are answered."""
 
 
 class Configuration(TypedDict, total=False):
@@ -89,7 +89,7 @@ def as_json(offers: Offers, **configuration: Unpack[Configuration]) -> str:
 
 def as_yaml(offers: Offers, **configuration: Unpack[Configuration]) -> str:
     """Render the manifest as YAML, with a comment above each event and scope. Raises ImportError without PyYAML."""
-    import yaml  # only developers install it
+    import yaml  # Only developers install it.
 
     class Dumper(yaml.SafeDumper):
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> Any:
@@ -151,7 +151,7 @@ def _features(offers: Offers, prefix: str, url: str | None) -> dict[str, Value]:
             "agent_description": f"{DESCRIPTION} you can check.",
             "suggested_prompts": [prompt._asdict() for prompt in EXAMPLES],
         },
-        # Without a writable messages tab no one can send the app a direct message.
+        # Without a writable messages tab, nobody can send the app a direct message.
         "app_home": {
             "home_tab_enabled": True,
             "messages_tab_enabled": True,
@@ -173,7 +173,7 @@ def _command(command: SlashCommand, url: str | None) -> dict[str, Value]:
         **request_url,
         "description": command.description,
         "usage_hint": command.usage_hint,
-        # Text arrives as it was typed: what is searched for holds no ids.
+        # Text arrives as it was typed, so a search does not contain ids.
         "should_escape": False,
     }
 

@@ -51,7 +51,7 @@ BUDGET_UNKNOWN = "I can’t reach my database, so I can’t check the budget. As
 THOUGHT_QUICKLY = "I thought quickly instead of longer: the rest of the budget wouldn’t cover it."
 
 AWAY_SECONDS = 5.0
-"""How long a call waits for the database: less than a service has to answer, so that none is taken for slow."""
+"""How long a call waits for the database: less than a service's time to answer, so that no service counts as slow."""
 
 
 def is_free(error: PerplexityError) -> bool:
@@ -65,10 +65,10 @@ def is_free(error: PerplexityError) -> bool:
 
 @dataclass(kw_only=True)
 class PaidCall:
-    """One call, until it is ended once; sent again, it is another one. `id` is that of its row in the ledger.
+    """One call, which ends once; a repeated request is another call. `id` is its row's id in the ledger.
 
-    One that is `announced` is reserved when its request is about to leave, another one when it begins. `was_granted` is
-    whether any was. `known` is what the service has charged for the requests before the present one.
+    An `announced` call is reserved when its request is about to be sent, any other call when it begins. `was_granted`
+    is whether any reservation was granted. `known` is the service's charge for the earlier requests.
     """
 
     meter: Meter
@@ -80,20 +80,20 @@ class PaidCall:
     known: int = 0
 
     async def begin(self, *, resumes: bool = False) -> None:
-        """Reserve what the call may cost, unless its request is announced. Raises SpendingRefused.
+        """Reserve the possible cost of the call, unless its request is announced. Raises SpendingRefused.
 
-        A run that it `resumes` is reserved for at once: no request begins it again.
+        If it `resumes` a run, the call is reserved at once, because no request starts the run again.
         """
         if resumes or not self.announced:
             await self._reserve(resumes=resumes)
 
     async def before_sending(self, request: SentRequest) -> None:
-        """Reserve what an announced call may cost, and save what leaves. Raises SpendingRefused."""
+        """Reserve an announced call, and save the request. Raises SpendingRefused."""
         if self.id is None:
             await self._reserve(request)
 
     async def before_retry(self, error: PerplexityError) -> None:
-        """End the request that failed, and reserve for the next one. Raises as `begin`."""
+        """End the request that failed, and reserve the next one. Raises as `begin`."""
         self.failed(error)
         await self.begin()
 
@@ -102,7 +102,7 @@ class PaidCall:
         self.was_granted = True
 
     def succeeded(self, cost_usd: float | None) -> None:
-        """Settle it at what the service charges in all; at the ceiling if it does not say, or nothing that can be."""
+        """Settle the call at the service's total charge, or at the ceiling if the charge is unknown or impossible."""
         cost = None if cost_usd is None else micros(cost_usd)
         if cost is None:
             self._end("cut")
@@ -110,7 +110,7 @@ class PaidCall:
             self._end("settled", max(0, cost - self.known))
 
     def failed(self, error: PerplexityError) -> None:
-        """Settle it at what the failure cost, release it if that is nothing, or take it for cut off."""
+        """Settle the call at the failure's cost, release it if it cost nothing, or treat it as cut off."""
         cost = 0 if error.cost_usd is None else micros(error.cost_usd)
         if cost is None:
             self._end("cut")
@@ -121,7 +121,7 @@ class PaidCall:
             self._end("released" if is_free(error) else "cut")
 
     def cut(self) -> None:
-        """Take it for cut off, unless it has ended."""
+        """Treat the call as cut off, unless it has ended."""
         self._end("cut")
 
     def _end(self, state: CallState, cost: int | None = None) -> None:
@@ -132,9 +132,9 @@ class PaidCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Meter:
-    """Reserves calls in the ledger, for the person for whom the current task works. `new_id` names a call.
+    """Reserves calls in the ledger for the current task's person. `new_id` returns the id of a call.
 
-    A call waits while the database is unavailable for a moment: otherwise those before it would be paid again.
+    A call waits while the database is briefly unavailable: otherwise earlier calls would be paid for again.
     """
 
     ledger: Ledger
@@ -151,7 +151,7 @@ class Meter:
         asker, unsaved = current_scope().asker, _unsaved(request)
 
         async def book() -> Verdict:
-            # A name of its own for each try: the one before may have been booked, and its reply lost.
+            # A new name for each attempt: an earlier one may have been booked, and its reply lost.
             named = replace(wanted, id=self.new_id())
             return await self.ledger.reserve(named, _leaving(unsaved, named.id, with_call=True))
 
@@ -171,7 +171,8 @@ class Meter:
         try:
             verdict = await self.database_retry(book)
             if isinstance(verdict, Granted) and not resumes and self.database_retry.clock() - began > AWAY_SECONDS:
-                # Suspended meanwhile, this process may read what was granted before another one claimed the question.
+                # If it was suspended in the meantime, this process may read a grant from before another one claimed the
+                # question.
                 self.ledger.end(Ended(id=verdict.id, state="released"))
                 verdict = await self.database_retry(book)
         except LedgerAway:
@@ -189,7 +190,7 @@ class Meter:
                 raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort, fits=await self._fits(wanted)))
 
     async def _fits(self, wanted: Reservation) -> str:
-        """Return the highest effort that a person may choose and that still fits; empty if none is."""
+        """Return the highest effort that a person may choose and that still fits; empty if there is none."""
         cheap = cheaper(wanted.effort)
         with suppress(LedgerAway):
             fitting = await self.ledger.fitting(wanted, cheap) if cheap else ()
@@ -197,7 +198,7 @@ class Meter:
         return ""
 
     async def keep(self, request: SentRequest) -> None:
-        """Save what is about to leave for a question, unless that was done with a reservation. Raises BudgetUnknown."""
+        """Save a request before it is sent, unless a reservation has saved it. Raises BudgetUnknown."""
         unsaved = _unsaved(request)
 
         async def keep() -> None:
@@ -217,7 +218,7 @@ class Meter:
 
     @asynccontextmanager
     async def booked(self, call: PaidCall, *, resumes: bool = False) -> AsyncIterator[PaidCall]:
-        """Reserve a call for the block. What it fails with is booked; what leaves it without an end is cut off."""
+        """Reserve a call for the block. A failure is booked; leaving the block without an end counts as cut off."""
         await call.begin(resumes=resumes)
         try:
             yield call
@@ -229,13 +230,13 @@ class Meter:
 
 
 def _unsaved(request: SentRequest | None) -> SentRequest | None:
-    """Return a request unless it was saved already."""
+    """Return a request unless it was already saved."""
     sent_log = current_sent_log()
     return None if request is None or sent_log is None or sent_log.is_kept(request) else request
 
 
 def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) -> RequestText | None:
-    """Return what is to be saved of a request before it leaves; None without a request or a question."""
+    """Return a request in the form to save; None without a request or a question."""
     asker, sent_log = current_scope().asker, current_sent_log()
     if request is None or asker is None or asker.question_id is None or sent_log is None:
         return None
@@ -245,10 +246,10 @@ def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) 
 
 @dataclass(frozen=True, kw_only=True)
 class Metering:
-    """The step that books the calls of the service `name`. Near the end of a budget it thinks quickly, not longer.
+    """The step that books the calls of the service `name`. Near the end of a budget, it lowers the effort.
 
-    `effort` is that of all its calls, empty if each has its own. One that is `announced` is reserved when its request
-    is about to leave. `resumes` is whether the service goes on with a run that was paid for.
+    `effort` is that of all its calls, empty if each has its own. `announced` calls are reserved when their request is
+    about to be sent. `resumes` is whether the service continues paid runs.
     """
 
     meter: Meter
@@ -292,7 +293,7 @@ class Metering:
         try:
             return resolve(request.model, reasoning=request.reasoning, reasoning_effort=self.reasoning_effort).effort
         except InvalidRequest:
-            return FAST  # which the provider refuses before it sends anything
+            return FAST  # The provider refuses it before sending anything.
 
 
 def _without_reasoning(request: Request) -> Request:

@@ -34,7 +34,7 @@ HAND_BACK_SECONDS = 1.5
 """How long, after that, the worker may take to return unfinished jobs to the queue."""
 
 BROKEN_SECONDS = 5.0
-"""The pause before a task of the background that broke is run again."""
+"""The pause before a broken background task is run again."""
 
 CLOSE_SECONDS = 1.5
 """How long the other end of a connection may take to confirm the close."""
@@ -42,7 +42,7 @@ CLOSE_SECONDS = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class Periodic:
-    """Work of the background that runs until it is cancelled; `name` is what the log calls it."""
+    """Background work that runs until it is cancelled; `name` is its name in the log."""
 
     name: str
     run: Callable[[], Awaitable[None]]
@@ -116,7 +116,7 @@ class Application:
 
     async def _stop(self, workers: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None] | None) -> None:
         """Finish work and close. Each step has a time limit, so that the sum is less than hosts allow."""
-        # The playground acts as Slack, so it must accept the answers that are still to be posted.
+        # The playground acts as Slack, so it must accept the answers that are still being posted.
         closing = (
             asyncio.create_task(_run_within(CLOSE_SECONDS, self.socket.close())) if self.socket is not None else None
         )
@@ -141,9 +141,9 @@ def _task(kind: str, run: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
 async def keep_running(
     kind: str, run: Callable[[], Awaitable[None]], *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> None:
-    """Run a task of the background until cancelled; if it breaks, log that, and run it again after a pause.
+    """Run a background task until cancelled; if it breaks, log the error, and run it again after a pause.
 
-    None of them may end the process: questions are answered without it, and the others go on.
+    A broken task must not end the process: questions are answered without it, and the other tasks continue.
     """
     while True:
         try:

@@ -81,7 +81,7 @@ async def open_search_services(
 ) -> AsyncIterator[SearchServices]:
     """Open the search services; `on_attempt` is called after each attempt.
 
-    `meter` books every call of a paid one, `limiter` gives each its turn.
+    `meter` books every call of a paid service, `limiter` assigns turns to calls.
     """
     config = replace(provider_config(settings), limiter=limiter)
     async with open_providers(config, order=settings.provider_order) as providers:
@@ -126,7 +126,7 @@ async def open_agent(
     if settings.missing_agent_setting is not None:
         yield DisabledAgent(missing=settings.missing_agent_setting)
         return
-    # Importing it takes over a second, which only apps with an agent need to spend.
+    # Importing it takes over a second, which only apps with an agent need.
     from perplexity.agent import AgentLimits, ObservedModel, WebAgent, build_model, provider_tools
 
     model = build_model(
@@ -143,7 +143,7 @@ async def open_agent(
 
 
 def retry_policy(settings: Settings) -> RetryPolicy:
-    """Return how often calls are retried, and after which pauses."""
+    """Return the policy of retries: their number and their pauses."""
     return RetryPolicy(
         attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
     )
@@ -156,7 +156,7 @@ def persona(settings: Settings) -> Persona:
 
 
 def fallback_timeouts(settings: Settings) -> FallbackTimeouts:
-    """Return how long the whole chain may take."""
+    """Return the time limits of the whole chain."""
     return FallbackTimeouts(
         search=settings.search_chain_seconds,
         answer=settings.answer_chain_seconds,
@@ -193,7 +193,7 @@ def deepdive_config(settings: Settings) -> ProviderConfig:
 
 
 async def check_models(providers: Sequence[Provider]) -> None:
-    """Check which models OpenRouter still serves; log retired ones. If its list cannot be read, all are used."""
+    """Check which models OpenRouter still serves; log retired ones. If its list cannot be read, all stay in use."""
     for provider in providers:
         if isinstance(provider, OpenRouter):
             try:
@@ -254,7 +254,7 @@ def load_or_create_secret(folder: Path) -> str:
 
 
 def _prompts(settings: Settings) -> tuple[Prompt, ...]:
-    """Return the recorded examples that the page offers: none if a key is set."""
+    """Return the recorded examples on the page; none if a key is set."""
     if not settings.keyless:
         return ()
     from bot.playground.examples import EXAMPLES, command_line

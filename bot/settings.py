@@ -46,7 +46,7 @@ WHERE_TO_FIND = {
     "SLACK_SIGNING_SECRET": "the signing secret is under Basic Information, App Credentials",
     "PERPLEXITY_API_KEY": "a key starts with pplx-",
 }
-"""How to find the right value, on the app's pages at https://api.slack.com/apps."""
+"""Where to find the right value on the app's pages at https://api.slack.com/apps."""
 
 REQUIRED_PREFIX = frozenset({"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"})
 """The variables whose values always have the prefix; services compatible with Perplexity's API have other keys."""
@@ -61,7 +61,7 @@ CHANNEL_ID = re.compile(r"[CDG][A-Z0-9]{1,20}")
 """The id of a channel or of a direct message."""
 
 _CLIENT_ID = re.compile(r"(?!xox|A[A-Z0-9]{6,}$)[A-Za-z0-9._-]{1,100}")
-"""What can be a client id, which goes into an address: not the app's id, which is next to it, and no token."""
+"""A possible client id, which becomes part of an address: neither the app's id next to it nor a token."""
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
@@ -73,7 +73,7 @@ AUDIT_KEY_CHARACTERS = 32
 """The fewest characters of `AUDIT_KEY`."""
 
 MAX_PREFIX = 23
-"""Slack allows a name 32 characters at most, with the slash: https://docs.slack.dev/reference/app-manifest
+"""Slack allows a name of at most 32 characters, with the slash: https://docs.slack.dev/reference/app-manifest
 
 The longest name of the app's commands has eight.
 """
@@ -89,7 +89,7 @@ KEY_BYTES = 32
 
 
 def _decode(key: str) -> bytes:
-    """Return the bytes of a key in base64, also in its form for addresses, or in hexadecimal; none if it is neither."""
+    """Return the bytes of a key in base64, also in its URL-safe form, or in hexadecimal; empty for anything else."""
     if re.fullmatch(rf"[0-9A-Fa-f]{{{2 * KEY_BYTES}}}", key):
         return bytes.fromhex(key)
     unpadded = key.translate(str.maketrans("-_", "+/")).rstrip("=")
@@ -100,7 +100,7 @@ def _decode(key: str) -> bytes:
 
 
 def read_keys(value: str) -> tuple[bytes, ...]:
-    """Return the keys of `ENCRYPTION_KEYS`. Raises ValueError, whose message names no key."""
+    """Return the keys of `ENCRYPTION_KEYS`. Raises ValueError, whose message contains no key."""
     keys = []
     for number, one in enumerate(_parts(value), start=1):
         key = _decode(one)
@@ -376,7 +376,7 @@ class Settings(_ProviderSettings):
 
     @property
     def public_address(self) -> str:
-        """The app's address: PUBLIC_URL, or what only browsers on this machine reach."""
+        """The app's address: PUBLIC_URL, or an address that only browsers on this machine reach."""
         return self.public_url or f"http://127.0.0.1:{self.port}"
 
     @property
@@ -401,7 +401,7 @@ class Settings(_ProviderSettings):
 
     @property
     def named_admins(self) -> tuple[str, ...]:
-        """All of `ADMIN_USER_IDS`, also the user groups."""
+        """All ids of `ADMIN_USER_IDS`, including user groups."""
         return _parts(self.admin_user_ids)
 
     @property
@@ -412,7 +412,7 @@ class Settings(_ProviderSettings):
 
     @property
     def user_budget_unset(self) -> bool:
-        """Whether BUDGET_USER_DAY_USD says nothing, not even `none`: then what the database began with applies."""
+        """Whether BUDGET_USER_DAY_USD is not set, not even to `none`; the database's first budget then applies."""
         return "budget_user_day_usd" not in self.model_fields_set
 
     @property
@@ -426,7 +426,7 @@ class Settings(_ProviderSettings):
 
     @property
     def redactor(self) -> Redactor:
-        """What is left out of everything that is sent to a search service."""
+        """The redactor of everything that is sent to a search service."""
         return Redactor(kinds=parse_kinds(self.redact), patterns=compile_patterns(self.redact_patterns))
 
     @property
@@ -475,7 +475,7 @@ def _is_openrouter(url: str) -> bool:
 
 
 _LIKE_A_SECRET = re.compile(r"@|\b(?:xox|xapp-|pplx-|sk-|xai-)|(?=[\w+=-]*\d)(?=[\w+=-]*[A-Za-z])[\w+=-]{20}", re.ASCII)
-"""What the values of other variables begin with, and what is long and random: people confuse the variables."""
+"""The beginnings of other variables' values, and long random texts: people confuse the variables."""
 
 _REPLACEMENTS = (
     (r"Input should be", "must be"),
@@ -485,11 +485,11 @@ _REPLACEMENTS = (
     (r"less than or equal to (\S+)", r"\1 or less"),
     (r"Decimal input should have no more than (\d+) decimal places", r"must have at most \1 decimals"),
 )
-"""Patterns of the library's phrases, and our own."""
+"""Patterns of the library's phrases, and our replacements."""
 
 
 class SettingsError(Exception):
-    """The environment cannot be used; the message names every wrong variable and what it takes."""
+    """The environment cannot be used; the message lists every wrong variable with its allowed values."""
 
 
 def load_settings() -> Settings:
@@ -503,7 +503,7 @@ def load_settings() -> Settings:
 def read_settings() -> tuple[Settings, Mapping[str, str]]:
     """Read the environment and return the settings, with defaults for wrong values, and the problems.
 
-    Problems are sentences by the names of their fields, such as `port`; one with the whole file is under `.env`.
+    Problems are sentences by the names of their fields, such as `port`; a problem with the whole file is under `.env`.
     """
     try:
         settings, wrong = Settings(), {}
@@ -522,11 +522,11 @@ _OTHERS = re.compile("POSTGRES_PASSWORD|PPLX_.+|.+_PROXY|SSL_CERT_(FILE|DIR)")
 
 
 def unknown_names() -> dict[str, str | None]:
-    """Return the names in `.env` that are no setting's, each with the name that is probably meant, or None."""
+    """Return the unknown names in `.env`, each with the name that is probably meant, or None."""
     known = {str(name).upper() for field, info in Settings.model_fields.items() for name in _names(field, info)}
     try:
         written = {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
-    except (OSError, UnicodeDecodeError):  # what `read_settings` reports
+    except (OSError, UnicodeDecodeError):  # Reported by `read_settings`.
         return {}
     return {name: closest_match(name, known) for name in sorted(written - known) if not _OTHERS.fullmatch(name)}
 
@@ -561,7 +561,7 @@ def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, st
 
 
 OAUTH_FIELDS = ("slack_oauth_client_id", "slack_oauth_client_secret", "allowed_teams")
-"""The settings of which any one says that workspaces install the app by OAuth."""
+"""The settings of which any one shows that workspaces install the app by OAuth."""
 
 _OAUTH_NEEDS = {
     "slack_oauth_client_id": "the client id is under Basic Information, App Credentials",
@@ -573,7 +573,7 @@ _OAUTH_NEEDS = {
 
 
 def _find_missing_oauth(settings: Settings, oauth: Set[str], slack: Set[str]) -> Iterator[tuple[str, str]]:
-    """Yield what an app that workspaces install by OAuth still needs, and what contradicts that."""
+    """Yield missing and contradictory settings of an app that workspaces install by OAuth."""
     why = listed(sorted(name.upper() for name in oauth))
     for name in ("slack_bot_token", "slack_app_token"):
         if name in slack:
@@ -592,7 +592,7 @@ def _explain(problem: ErrorDetails) -> str:
     secret = "SecretStr" in str(field.annotation) or _LIKE_A_SECRET.search(str(problem["input"]))
     shown = "" if secret else f" cannot be {problem['input']!r}"
     allowed = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
-    if "SecretStr" not in str(field.annotation):  # which quotes none, and names what secrets begin with
+    if "SecretStr" not in str(field.annotation):  # It quotes none, and names the beginnings of secrets.
         allowed = " ".join("…" if _LIKE_A_SECRET.search(word) else word for word in allowed.split(" "))
     for theirs, ours in _REPLACEMENTS:
         allowed = re.sub(theirs, ours, allowed)

@@ -1,4 +1,4 @@
-"""What a signal to stop does: the process ends gracefully, at once if it comes twice, and in any case in time."""
+"""Handles stop signals: the process ends gracefully, at once after a second signal, and in any case in time."""
 
 # Nothing heavy is imported here, because the signal handlers must be installed before there is anything to stop.
 
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MAX_STOP_SECONDS = 25.0
-"""Hosts kill a process thirty seconds after they ask it to stop. Even a process that hangs exits before that."""
+"""Hosts kill a process thirty seconds after asking it to stop. Even a hanging process exits before that."""
 
 SAME_SECONDS = 0.5
-"""A signal that comes again so soon is the same one: a group's members get it, and `make` passes it on to its child."""
+"""A signal so soon after another is the same one: a group's members get it, and `make` passes it on to its child."""
 
 EXIT_FORCED = 130
 EXIT_LATE = 1
@@ -70,7 +70,7 @@ class StopSignals:
         loop, event = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            with suppress(RuntimeError):  # that loop has ended
+            with suppress(RuntimeError):  # That loop has ended.
                 loop.call_soon_threadsafe(event.set)
 
         self._wake = wake

@@ -1,1 +1,1 @@
-"""Budgets and limits: amounts, ceilings, and what people read about them. Pure."""
+"""Budgets and limits: amounts, ceilings, and sentences for people. Pure."""

@@ -1,4 +1,4 @@
-"""Dollars as integers: exact from a service's figure, never less than it; and as people write and read them."""
+"""Dollars as integers: parsed and written for people, and rounded up from a service's figure."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import re
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 
 MICROS = 1_000_000
-"""Micro-dollars in a dollar."""
+"""The number of micro-dollars in a dollar."""
 
 MAX_DOLLARS = 1_000_000
 
 ALLOWED = f"an amount in dollars from 0 to {MAX_DOLLARS:,}, such as 2.50, with at most six decimals"
 
 _AMOUNT = re.compile(r"\$?(\d{1,9}(?:\.\d{1,6})?|\d{1,3}(?:,\d{3}){1,2}(?:\.\d{1,6})?|\.\d{1,6})", re.ASCII)
-"""A comma is between thousands only: `2,50` is two and a half to many people, and must not become 250."""
+"""A comma may only separate thousands: `2,50` is two and a half to many people, and must not become 250."""
 _NOISE = Decimal("1e-10")
-"""Digits behind these come from sums of floats, and are on no invoice: xAI counts in units of this size."""
+"""Digits after these come from sums of floats, and are on no invoice: xAI counts in units of this size."""
 
 
 def micros(dollars: float) -> int | None:
-    """Return a service's figure in micro-dollars, rounded up; None for one that cannot be a price of a call.
+    """Return a service's figure in micro-dollars, rounded up; None if it cannot be the price of a call.
 
-    That is one below 0, above `MAX_DOLLARS`, or no number.
+    Such figures are below 0, above `MAX_DOLLARS`, or not a number.
     """
     if not 0 <= dollars <= MAX_DOLLARS:
         return None

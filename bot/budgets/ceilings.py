@@ -1,11 +1,11 @@
-"""What a call may cost at most while its cost is unknown, by effort; later the ledger knows what calls have cost."""
+"""The most that a call may cost while its cost is unknown, by effort; later the ledger has the real costs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 SEARCH, POSTS, AGENT = "search", "posts", "agent"
-"""Efforts of calls that have none: a search, a look at posts on X, a step of the agent's model."""
+"""Efforts of calls without one: a search, a look at posts on X, a step of the agent's model."""
 
 CEILINGS: Mapping[str, int] = {
     SEARCH: 20_000,
@@ -17,7 +17,7 @@ CEILINGS: Mapping[str, int] = {
     POSTS: 500_000,
     AGENT: 100_000,
 }
-"""In micro-dollars."""
+"""The ceilings in micro-dollars."""
 
 REASONING = frozenset({"medium"})
 """The efforts that become `FAST` near the end of a budget."""

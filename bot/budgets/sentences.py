@@ -1,4 +1,4 @@
-"""What people read about budgets: a refusal with its reason and the next step."""
+"""Sentences on budgets: a refusal with its reason and the next step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHOSE: Mapping[Scope, str] = {
 
 
 def over_budget_sentence(over: OverBudget, *, effort: str, fits: str = "") -> str:
-    """Return why a call is refused, when its budget resets, and what can be done; `fits` is an effort that fits."""
+    """Return why a call is refused, when its budget resets, and the next step; `fits` is an effort that fits."""
     if not over.allowed:
         return f"{WHOSE[over.scope]} is $0.00, so I can’t make paid searches for it. Ask an admin for more."
     whose, allowed, wait = WHOSE[over.scope], format_amount(over.allowed), _wait(over.resets)
@@ -31,7 +31,7 @@ def over_budget_sentence(over: OverBudget, *, effort: str, fits: str = "") -> st
 
 
 def first_budget_sentence(amount: int, *, slash: str) -> str:
-    """Return what a new installation begins with, and how to change that."""
+    """Return the sentence on a new installation's budget, and how to change it."""
     return (
         f"Each person may spend {format_amount(amount)} a day, as in every new installation. `{slash} budget user` and "
         "BUDGET_USER_DAY_USD change that; `none` lifts it."
@@ -39,7 +39,7 @@ def first_budget_sentence(amount: int, *, slash: str) -> str:
 
 
 def too_fast_sentence(wait: RateWait | None) -> str:
-    """Return why a question is refused that came too fast, and when to ask again."""
+    """Return why a question that came too fast is refused, and when to ask again."""
     when = "in a minute" if wait is None else _wait(wait.seconds)
     in_channel = wait is not None and wait.kind == "channel"
     many = "Many questions were asked in this channel" if in_channel else "You’ve asked a lot"

@@ -1,1 +1,1 @@
-"""What the app remembers of a conversation, and what of it is sent with the next question."""
+"""The memory of a conversation, and the part of it that is sent with the next question."""

@@ -1,4 +1,4 @@
-"""Two questions that a reader might ask next: asked of the model after its answer, and taken out of the text."""
+"""Two likely next questions of a reader: requested of the model after its answer, and removed from the text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perplexity.types import Answer, Event, Message, Restarted, TextDelta
 
 COUNT = 2
 MAX_LENGTH = 40
-"""A longer question is not suggested: on a phone its button would not show it in full."""
+"""A longer question is not suggested: on a phone, its button would not show it completely."""
 
 BEGIN = "<next_questions>"
 END = "</next_questions>"
@@ -32,7 +32,7 @@ _OPTION = re.compile(r"(?<!\S)[-\u2010-\u2015\u2212\ufe63\uff0d]+[^\W\d_]")
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerWithNext(Answer):
-    """An answer, and the questions that a reader might ask next; none if the model kept to no form."""
+    """An answer, and a reader's likely next questions; none if the model used another form."""
 
     next_questions: tuple[str, ...] = ()
 
@@ -45,9 +45,9 @@ def take_next_questions(answer: Answer) -> AnswerWithNext:
 
 
 def _read(rest: str) -> tuple[str, ...]:
-    """Return the questions behind the beginning of a block; none unless it is exactly what was asked for.
+    """Return the questions after the beginning of a block; empty unless they have exactly the requested form.
 
-    Long ones are left out, and those with a word that looks like an option.
+    Long questions are left out, and those with a word that looks like an option.
     """
     block, end, after = rest.partition(END)
     if not end or after.strip():
@@ -68,7 +68,7 @@ class WithoutNextQuestions:
     _begun: bool = False
 
     def __call__(self, event: Event) -> None:
-        """Take an event. Text that may be the beginning of the block waits for what follows it."""
+        """Handle an event. Text that may be the beginning of the block is held until more follows."""
         match event:
             case TextDelta(text=text):
                 self._take(text)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from bot.model.message import SuggestedPrompt
 
 MAX_PROMPTS = 4
-"""The most that Slack shows. https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts"""
+"""The most prompts that Slack shows. https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts"""
 
 MIN_QUESTIONS = 10
-"""From so many questions on, a person's own are suggested instead of the examples."""
+"""From this number on, a person's own questions are suggested instead of the examples."""
 
 MAX_TITLE = 60
 MAX_MESSAGE = 1_000
@@ -25,7 +25,7 @@ EXAMPLES = (
 
 
 def choose_prompts(asked: Sequence[str]) -> tuple[SuggestedPrompt, ...]:
-    """Return what to suggest to a person who has asked these questions, the newest first: different ones, or examples.
+    """Return suggestions for a person who has asked these questions, the newest first: different ones, or examples.
 
     A question that differs only in case or spaces counts as the same.
     """

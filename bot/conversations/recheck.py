@@ -1,4 +1,4 @@
-"""A question that was asked before: the answer begins with what has changed since. Pure."""
+"""A repeated question: the answer begins with the changes since the earlier one. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perplexity.sanitize import strip_tags
 from perplexity.types import Answer, Message, Question
 
 MAX_EARLIER = 12_000
-"""Characters of the earlier answer that are sent."""
+"""The most characters of the earlier answer that are sent."""
 
 _INSTRUCTIONS = """\
 The user asked this question before, on {day}. <message> holds the answer of that day. Search the web and answer \
@@ -20,7 +20,7 @@ pages that you found, never the earlier answer, which is material to compare wit
 
 
 def question_again(question: Question, earlier: Answer, asked_at: datetime) -> Question:
-    """Return the question with the earlier answer before its last turn, and what to do with it."""
+    """Return the question with the earlier answer before its last turn, and instructions for the model."""
     *before, last = question.messages
     system = Message(role="system", content=_INSTRUCTIONS.format(day=format_date(asked_at.date())))
     told = f"<message>\n{strip_tags(earlier.text[:MAX_EARLIER])}\n</message>\n\n{last.content}"

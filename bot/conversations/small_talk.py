@@ -1,4 +1,4 @@
-"""Small talk: what a person says to the app without asking for anything, such as a greeting or thanks. Pure."""
+"""Small talk: messages to the app that ask nothing, such as a greeting or thanks. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _APOSTROPHES = re.compile(r"[’‘'´`ʼ]")
 _LATIN_ACCENTS = re.compile(r"[\u0300-\u036f]")
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _NOT_HEARD = re.compile(r"[ーうっッゥぁぃぅぇぉ]")
-"""What people add or leave out as they like: おはよー is おはよう."""
+"""Characters that people add or leave out at will: おはよー is おはよう."""
 
 LONG_WORD = 5
 """A longer word is recognised without one of its vowels."""
@@ -37,9 +37,9 @@ JAPANESE = "ja"
 
 @dataclass(frozen=True, kw_only=True)
 class _Language:
-    """The phrases of a language, of at most `longest` words: small talk by themselves, or what is said around it.
+    """The phrases of a language, of at most `longest` words: small talk by themselves, or added to it.
 
-    `typos` and, with one letter for each run of the same, `stretched` lead to `words`.
+    `typos` map to `words`, as do `stretched` forms, which have one letter for each run of the same.
     """
 
     alone: frozenset[str]
@@ -51,7 +51,7 @@ class _Language:
     joint: str = " "
 
     def consists_of(self, words: Sequence[str], *, said: bool) -> bool:
-        """Return whether words are phrases of the language, at least one of them small talk unless that was `said`."""
+        """Return whether words are phrases of the language; unless `said`, at least one must be small talk."""
         reached = {0: said}
         for start in range(len(words)):
             if start not in reached:
@@ -63,7 +63,7 @@ class _Language:
         return reached.get(len(words), False)
 
     def correct(self, word: str) -> str:
-        """Return the word that is meant by a typo, or by one with stretched letters, of which the first is not."""
+        """Return the intended word for a typo or a word with stretched letters; the first letter is never stretched."""
         if word in self.words:
             return word
         meant = self.stretched.get(_squeeze(word), "")
@@ -73,7 +73,7 @@ class _Language:
 
 
 def is_small_talk(text: str) -> bool:
-    """Return whether a text is small talk, in one language and from end to end; one that asks something never is."""
+    """Return whether a text is small talk from beginning to end, in one language; a request never is."""
     if len(text) > MAX_LENGTH:
         return False
     bare, signs = _SIGNS.subn(" ", unicodedata.normalize("NFKC", text).casefold())
@@ -92,7 +92,7 @@ def is_small_talk(text: str) -> bool:
 
 
 def small_talk_kind(text: str) -> str:
-    """Return what small talk is: thanks, a goodbye or a greeting, the first of these that is in it, or nothing."""
+    """Return the kind of small talk: thanks, a goodbye or a greeting, in this order; empty for another kind."""
     said = unicodedata.normalize("NFKC", text).casefold()
     return next((kind for kind, words in _lists()["kinds"].items() if re.search(words, said, re.VERBOSE)), "")
 
@@ -108,7 +108,7 @@ def _heard(text: str) -> str:
 
 
 def _squeeze(word: str) -> str:
-    """Return a word with one letter for each run of the same."""
+    """Return a word with each run of a letter reduced to one."""
     return re.sub(r"(.)\1+", r"\1", word)
 
 
@@ -144,13 +144,13 @@ def _language(alone: Sequence[list[str]], around: Sequence[list[str]], mistyped:
 
 
 def _japanese(*phrases: Sequence[list[str]]) -> _Language:
-    """Return the language that is written without spaces: its words are characters."""
+    """Return a language that is written without spaces: its words are characters."""
     alone, around = (frozenset(_heard("".join(words)) for words in listed) for listed in phrases)
     return _Language(alone=alone, around=around, longest=max(map(len, alone | around)), joint="")
 
 
 def _typos(word: str) -> Iterable[str]:
-    """Yield a word with two letters in the wrong order, and a long one without a vowel in it."""
+    """Yield a word with two letters exchanged and, if it is long, without one of its vowels."""
     for place in range(len(word) - 1):
         yield word[:place] + word[place + 1] + word[place] + word[place + 2 :]
     if len(word) > LONG_WORD:

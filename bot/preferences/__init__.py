@@ -1,1 +1,1 @@
-"""Settings of people and of channels: what can be set, and which setting outranks which. Pure."""
+"""Settings of people and channels: the possible settings, and their precedence. Pure."""

@@ -1,4 +1,4 @@
-"""Which setting outranks which: what is typed, then the person's, then the channel's.
+"""The precedence of settings: typed options, then the person's, then the channel's.
 
 The rules of the workspace outrank all, and those of the channel all but these.
 """
@@ -21,17 +21,17 @@ from perplexity.types import Answer, Message, Query, Question, Source
 
 @dataclass(frozen=True, kw_only=True)
 class Preferred:
-    """The settings of a question that does not say otherwise; None, or empty, for the app's own default."""
+    """The settings of a question for options that were not typed; None, or empty, for the app's own default."""
 
     model: str | None = None
     public: bool | None = None
     language: str | None = None
     domains: tuple[str, ...] = ()
     max_effort: Effort = EFFORTS[-1]
-    """The highest effort that is allowed."""
+    """The highest allowed effort."""
 
     def filters(self, typed: Filters, *, language: bool = False) -> Filters:
-        """Return the typed filters with the preferred sites, and if asked for the language, for what is not typed."""
+        """Return the typed filters, completed by the preferred sites and, if requested, the language."""
         filters = typed if typed.domains else replace(typed, domains=self.domains)
         if language and self.language is not None and not typed.languages:
             filters = replace(filters, languages=(self.language,))
@@ -43,7 +43,7 @@ class Preferred:
 
 
 def preferred(preferences: Preferences) -> Preferred:
-    """Return what applies to a person in a channel: the person's settings within the rules, then defaults."""
+    """Return the settings for a person in a channel: the person's within the rules, then defaults."""
     person, channel = preferences.person, preferences.channel
     visibility = person.visibility or channel.visibility
     try:
@@ -66,9 +66,9 @@ def may_ask(channel: ChannelSettings, user_id: str, *, is_admin: bool) -> bool:
 
 
 def restrict(filters: Filters, *rules: Rules) -> Filters:
-    """Return the filters within the sites of all rules: at most what is allowed, and nothing of what is denied.
+    """Return the filters within the sites of all rules: only allowed ones, without denied ones.
 
-    Raises InvalidRequest if no site is left that was asked for.
+    Raises InvalidRequest if none of the requested sites is left.
     """
     for one in rules:
         filters = _within(filters, one)
@@ -100,7 +100,7 @@ def _allowed(rules: Rules) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class EffortCap:
-    """The highest effort that is allowed; `why` continues a sentence about that."""
+    """The highest allowed effort; `why` continues a sentence about it."""
 
     effort: Effort
     why: str = ""
@@ -110,13 +110,13 @@ class EffortCap:
         return EFFORTS.index(effort) <= EFFORTS.index(self.effort)
 
     def check(self, effort: Effort) -> None:
-        """Raise Refused if what needs an effort is not allowed."""
+        """Raise Refused if a required effort is not allowed."""
         if not self.allows(effort):
             raise Refused(f"This needs the effort {effort}. Here at most {self.effort} is allowed, {self.why}.")
 
 
 def effort_cap(rules: Iterable[Rules]) -> EffortCap:
-    """Return the highest effort that all rules allow. What runs in the background is stored at the search service."""
+    """Return the highest effort that all rules allow. Answers of background runs are stored at the search service."""
     caps = [EffortCap(effort=EFFORTS[-1])]
     for one in rules:
         if isinstance(one, WorkspaceSettings) and one.store_nothing:
@@ -143,7 +143,7 @@ def _may_name(model: str, rules: Iterable[Rules]) -> bool:
 def within_rules(
     question: Question, rules: Sequence[Rules], *, reasoning_effort: Effort = "medium"
 ) -> tuple[Question, str]:
-    """Return a question as the rules allow it, and what to say first of its answer if it gets less effort.
+    """Return a question within the rules, and a note for its answer if its effort was lowered.
 
     Raises InvalidRequest for a site or a model that is not allowed.
     """
@@ -167,7 +167,7 @@ def within_rules(
 
 
 def check_narrows(channel: ChannelSettings, workspace: WorkspaceSettings) -> None:
-    """Raise InvalidRequest if the workspace allows none of the sites that a channel is to allow."""
+    """Raise InvalidRequest if the workspace allows none of the sites that a channel shall allow."""
     try:
         restrict(replace(NO_FILTERS, domains=channel.allow), *([workspace] if channel.allow else []))
     except InvalidRequest as error:
@@ -175,20 +175,20 @@ def check_narrows(channel: ChannelSettings, workspace: WorkspaceSettings) -> Non
 
 
 def _common(asked: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """Return the sites that are in both lists, of two the narrower one."""
+    """Return the sites covered by both lists; of two that overlap, the narrower one."""
     narrow = [one for one in asked if any(_covers(wide, one) for wide in allowed)]
     narrow += [one for one in allowed if any(_covers(wide, one) for wide in asked)]
     return list(dict.fromkeys(narrow))
 
 
 def _covers(wide: str, one: str) -> bool:
-    """Return whether all pages of a site are pages of another one."""
+    """Return whether all pages of a site belong to another one."""
     return one == wide or one.endswith(f".{wide}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Restricting:
-    """The step that keeps to the rules: `perplexity.domains` enforces the sites on what comes back.
+    """The step that applies the rules: `perplexity.domains` enforces the sites on the results.
 
     `tool_effort` is set for an agent: the effort with which its tools reason, which the rules must allow.
     """
@@ -198,7 +198,10 @@ class Restricting:
     tool_effort: Effort | None = None
 
     async def around(self, request: Request, call: Call[Request]) -> Replies:
-        """Ask as the rules allow it, and note on the answer if it got less effort. Raises InvalidRequest or Refused."""
+        """Make the call within the rules, and add a note to the answer if its effort was lowered.
+
+        Raises InvalidRequest or Refused.
+        """
         note = ""
         if isinstance(request, Query):
             request = replace(request, filters=restrict(request.filters, *self.rules))

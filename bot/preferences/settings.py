@@ -1,4 +1,4 @@
-"""The settings that there are, each with its words, its values and its place; forms and commands are made of this."""
+"""The list of settings, each with its words, values and place; forms and commands are built from it."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _ON_OFF = {"on": "On", "off": "Off"}
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One setting: `name` is the word that is typed, `field` the attribute that holds it.
+    """One setting: `name` is the typed word, `field` the attribute that holds it.
 
     `parse` reads typed words, and raises InvalidRequest. `choices` are the words of a "choice" with their labels.
-    `unset` says what applies without a value, unless the app is set up with something else.
+    `unset` describes the default, unless the app is configured with another one.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Setting:
     hint: str = ""
 
     def default(self, defaults: Mapping[str, str]) -> str:
-        """Return what applies without a value."""
+        """Return the value in force if the setting is not set."""
         return defaults.get(self.field, self.unset)
 
     def words(self, value: Any) -> str:
@@ -67,7 +67,7 @@ class Setting:
         return ", ".join(value) if isinstance(value, tuple) else str(value or "")
 
     def load(self, saved: object) -> Value | None:
-        """Return a value from JSON; None for one that cannot be used any more."""
+        """Return a value from JSON; None for a value that can no longer be used."""
         words = ",".join(map(str, saved)) if isinstance(saved, list) else saved
         try:
             return self.parse(self.words(words))
@@ -134,7 +134,7 @@ def _hosts(name: str) -> Callable[[str], tuple[str, ...]]:
 
 
 def _askers(words: str) -> str:
-    """Return who may ask: a word, or ids of people and then of user groups, with spaces between them."""
+    """Return the people who may ask: a word, or ids of people and then of user groups, separated by spaces."""
     word = words.strip().casefold()
     if word in {EVERYONE, ADMINS}:
         return word
@@ -147,7 +147,7 @@ def _askers(words: str) -> str:
 
 
 THINK: Mapping[str, str] = {"fast": "Quick", "medium": "Longer", "high": "Much longer"}
-"""What the forms call the efforts that they offer; other efforts and models are typed."""
+"""The forms' titles of the efforts on offer; other efforts and models are typed."""
 
 _WHO_SEES = {"private": "Only you", "public": "Everyone in the channel"}
 
@@ -218,7 +218,7 @@ PERSON = (
     ),
     _FOLLOW_UPS,
 )
-"""What a person can set."""
+"""The settings of a person."""
 
 CHANNEL = (
     _MODEL,
@@ -230,16 +230,16 @@ CHANNEL = (
     _FOLLOW_UPS,
     _switch("external", "Guests and people from other organizations may ask"),
 )
-"""What a channel's creator and admins can set."""
+"""The settings of a channel, set by its creator and admins."""
 
 WORKSPACE = (
     *_LIMITS,
     _chosen("store-nothing", "Store nothing at the search service", "off", _ON_OFF, parse=_on_off("store-nothing")),
 )
-"""What admins can set for the whole workspace; what a channel sets can only narrow it."""
+"""The settings of the whole workspace, set by admins; a channel's can only narrow them."""
 
 Part = Literal["person", "channel", "workspace"]
-"""Whose settings: a field of `Preferences`."""
+"""The owner of settings: a field of `Preferences`."""
 
 TABLES: Mapping[Part, Sequence[Setting]] = {"person": PERSON, "channel": CHANNEL, "workspace": WORKSPACE}
 
@@ -250,7 +250,7 @@ S = TypeVar("S", PersonSettings, ChannelSettings, WorkspaceSettings)
 
 
 def find_setting(settings: Sequence[Setting], name: str) -> Setting | None:
-    """Return the setting of this name; `effort` is one for the model."""
+    """Return the setting of this name; `effort` is another name for the model's."""
     word = name.casefold().replace("_", "-")
     if word in {EFFORT, "followups"}:
         word = {EFFORT: "model"}.get(word, "follow-ups")
@@ -258,7 +258,7 @@ def find_setting(settings: Sequence[Setting], name: str) -> Setting | None:
 
 
 def parse_setting(setting: Setting, name: str, words: str) -> Value:
-    """Return the value of typed words; `name` is the word that was typed for it. Raises InvalidRequest."""
+    """Return the value of typed words; `name` is the typed word for the setting. Raises InvalidRequest."""
     if name.casefold() == EFFORT:
         return _choice(EFFORT, EFFORTS)(words)
     try:
@@ -268,17 +268,17 @@ def parse_setting(setting: Setting, name: str, words: str) -> Value:
 
 
 def load_person(saved: object) -> PersonSettings:
-    """Return a person's settings from JSON, without what cannot be used."""
+    """Return a person's settings from JSON, without unusable values."""
     return PersonSettings(**_load(PERSON, saved))
 
 
 def load_channel(saved: object) -> ChannelSettings:
-    """Return a channel's settings from JSON, without what cannot be used."""
+    """Return a channel's settings from JSON, without unusable values."""
     return ChannelSettings(**_load(CHANNEL, saved))
 
 
 def load_workspace(saved: object) -> WorkspaceSettings:
-    """Return a workspace's settings from JSON, without what cannot be used."""
+    """Return a workspace's settings from JSON, without unusable values."""
     return WorkspaceSettings(**_load(WORKSPACE, saved))
 
 
@@ -289,7 +289,7 @@ def _load(settings: Sequence[Setting], saved: object) -> dict[str, Any]:
 
 
 def changes(before: S, after: S) -> dict[str, Value | None]:
-    """Return what differs, by field; None for what is not set any more."""
+    """Return the differences by field; None for settings that were removed."""
     empty = type(before)()
     return {
         one.name: None if getattr(after, one.name) == getattr(empty, one.name) else getattr(after, one.name)
@@ -299,5 +299,5 @@ def changes(before: S, after: S) -> dict[str, Value | None]:
 
 
 def one_of(words: Sequence[str]) -> str:
-    """Return that a setting takes one of these words, of which there are two or more."""
+    """Return the sentence that a setting accepts one of these words, of which there are two or more."""
     return f"it takes {', '.join(words[:-1])} or {words[-1]}"

@@ -1,1 +1,1 @@
-"""Answers that are shown while they are made."""
+"""Shows answers while they are written."""

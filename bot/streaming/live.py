@@ -1,8 +1,8 @@
 """Shows one answer while it is made: its searches and pages in a status message, then its text as it is written.
 
-In direct messages the text is streamed. In channels, or if Slack refuses to stream, the status message is edited.
-What is shown is only a preview: the complete answer is saved and delivered like any other, and replaces a message that
-may be wrong. But once text was sent to Slack, no other answer takes its place: one that breaks off stays as it is.
+In direct messages the text is streamed. In channels, or if Slack refuses to stream, the status message is edited. The
+display is only a preview: the complete answer is saved and delivered like any other, and replaces a message that may be
+wrong. But once text was sent to Slack, no other answer replaces it: if the answer breaks off, its text stays.
 https://docs.slack.dev/ai/developing-ai-apps
 """
 
@@ -51,54 +51,54 @@ from perplexity.types import Answer, Event, Restarted, SearchQueries, Source, So
 log = logging.getLogger(__name__)
 
 HOLD_SECONDS = 0.1
-"""How long text is held back after the first characters: an answer that is complete by then is posted in one piece."""
+"""How long the first text is held back: an answer that is complete by then is posted in one piece."""
 
 FLUSH_SECONDS = 1.0
 """The pause between two appends to a stream."""
 
 BUSY_SECONDS = 1.5
-"""The pause before the next try when the workspace has no call left in this minute."""
+"""The pause before the next attempt if the workspace has no call left in this minute."""
 
 ROLL_OVER_SECONDS = 240.0
 """A stream is ended after this time and continued in a new message: Slack ends it after some 306 seconds."""
 
 MAX_SIZE = 9_000
 MAX_BLOCKS = 40
-"""A message that is longer, as Slack counts, is continued in a new one."""
+"""A message with more blocks, as Slack counts them, is continued in a new one."""
 
 MAX_LAST_SIZE = 11_000
-"""The size of a message with the last words of a text; what follows it must still fit."""
+"""The largest size of a message with the last words of a text; the blocks after them must still fit."""
 
 MAX_TRIES = 3
 
 FIRST_STATUS_SECONDS = 1.0
-"""When the first searches are shown at the soonest, unless the same message will show the text: then after the pace."""
+"""The earliest time of the first searches, unless the same message will show the text: then after the pace."""
 
 ONCE_SECONDS = 2.0
-"""When progress is shown that can be shown only once; twice as late if no page is known yet."""
+"""The time of progress that can be shown only once; twice as late while no page is known."""
 
 USES_BEFORE_END = 2
 """How often the response_url is used before the answer, for its progress and its first sentences."""
 
 LOOK_SECONDS = 0.25
-"""How often a text is looked at whose first sentences can be shown only once."""
+"""How often a text is checked for first sentences that can be shown only once."""
 
 GROW_SECONDS = 0.5
-"""How long after the first of them what is there by then is shown."""
+"""How long after its first sentence the text so far is shown."""
 
 LONG_SECONDS = 30.0
 LONG_PACE_SECONDS = 10.0
-"""After so many seconds the status changes this seldom: it only counts on."""
+"""After this many seconds, the status changes more rarely: it only counts on."""
 
 MAX_LOOKUP_SECONDS = 60.0
-"""How long an answer waits for a Slack that cannot say whether a message of it was posted."""
+"""How long an answer waits for Slack to say whether a message of it was posted."""
 
 CLOSING_SECONDS = 5.0
-"""How long a call that is under way may take when the answer is complete or given up."""
+"""How long a running call may take after the answer is complete or given up."""
 
 
 GIVEN_UP = frozenset({"stopped", "withdrawn"})
-"""The states of a question whose answer is not wanted any more."""
+"""The states of a question whose answer is no longer wanted."""
 
 
 ReplaceOriginal = Callable[[str | None, OutgoingMessage], Awaitable[PostResult]]
@@ -110,19 +110,19 @@ class Mode(Enum):
 
     STREAM = "stream"
     EDIT = "edit"
-    """The status message, or a stream that is over, is edited."""
+    """The status message, or a stream that has ended, is edited."""
     NONE = "none"
-    """Its progress is shown once, and its first sentences once: the message can be changed a few times only."""
+    """Progress and first sentences are each shown once, because the message can be changed only a few times."""
 
 
 @dataclass(kw_only=True)
 class LiveAnswer:
-    """One question's answer while it is made; inside `async with` it shows what `on_event` takes.
+    """One question's answer while it is made; inside `async with` it shows the events of `on_event`.
 
-    `mode` says how the text is shown, `messages` are the `ts` of its streams; if it is `uncertain`, one more may be
-    there. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own stop, `replace_original`
-    replaces the message of a response_url. What is shown once shows no text unless it has a `question`, which is quoted
-    above it.
+    `mode` is how the text is shown, `messages` are the `ts` of its streams; if it is `uncertain`, there may be one
+    more. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own stop, `replace_original`
+    replaces the message of a response_url. A display that can be shown only once has no text unless there is a
+    `question`, which is quoted above it.
     """
 
     row: QuestionRow
@@ -171,9 +171,9 @@ class LiveAnswer:
 
     @property
     def has_shown_text(self) -> bool:
-        """Whether text of the answer was sent to Slack, also if it is not known whether it arrived.
+        """Whether text of the answer was sent to Slack, even if its arrival is unknown.
 
-        From then on nothing is asked again: what is shown is not replaced by another answer.
+        From then on no service is asked again: no other answer replaces the visible text.
         """
         return self._text_sent
 
@@ -193,11 +193,11 @@ class LiveAnswer:
         await self._end_showing()
 
     async def _end_showing(self) -> None:
-        """Show nothing more; wait for a call that is under way."""
+        """Stop the display; wait for a running call."""
         self._closing.set()
         self._changed.set()
         if self._task is not None:
-            # A call that is under way is not cancelled: Slack may carry it out, and the app would not know.
+            # A running call is not cancelled: Slack may carry it out, and the app would not know.
             await asyncio.wait({self._task}, timeout=CLOSING_SECONDS)
             if not self._task.done():
                 # Its result is unknown, so the whole answer is delivered again.
@@ -206,7 +206,7 @@ class LiveAnswer:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def on_event(self, event: Event) -> None:
-        """Take an event of the answer."""
+        """Handle an event of the answer."""
         match event:
             case SearchQueries(queries=queries):
                 self._queries = tuple(dict.fromkeys((*self._queries, *queries)))
@@ -227,10 +227,10 @@ class LiveAnswer:
         self._changed.set()
 
     async def broken_off(self, *, at_limit: bool) -> Answer | None:
-        """Show nothing more, and return the part of an answer that broke off; None if no text of it was sent to Slack.
+        """Stop the display, and return the written part of an answer that broke off; None if Slack was sent no text.
 
-        Of one that was ended `at_limit` the text is returned also if none was sent, and if no other service has written
-        any since.
+        If a limit ended it (`at_limit`), the text is returned even if none was sent, unless another service has begun
+        again.
         """
         await self._end_showing()
         if not (self.has_shown_text or at_limit):
@@ -247,12 +247,12 @@ class LiveAnswer:
         return replace(self._shown, seconds=self.clock() - self._started)
 
     async def _part_of(self, written: StreamedText, sources: tuple[Source, ...]) -> Answer:
-        """Return what is written, up to its last whole clause, without who wrote it and what it cost."""
+        """Return the written text up to its last whole clause, without its provider and cost."""
         text = await run_in_thread_if_long(written.length, written.whole_clauses)
         return Answer(text=text, sources=sources, provider="", queries=self._queries)
 
     async def finish(self, ending: StreamEnding | None) -> bool:
-        """End the streamed message with the rest of the answer; False if it must be delivered in another way.
+        """End the streamed message with the rest of the answer; return False if it must be delivered in another way.
 
         `ending` is None for a failure without any text. Raises ClaimLost if another worker took over.
         """
@@ -289,7 +289,7 @@ class LiveAnswer:
         return True
 
     async def mark_stopped(self) -> bool:
-        """Keep what was shown of an answer that was stopped, and say so below it; return whether that arrived."""
+        """Keep a stopped answer's visible text, and note below it that it was stopped; return whether that arrived."""
         question, answer, self._pending = str(self.row.id), self.shown_part, ""
         if self._open is not None and await self._stop(blocks=stopped_blocks(answer, question_id=question)):
             return True
@@ -309,7 +309,7 @@ class LiveAnswer:
         return isinstance(result, Sent)
 
     async def close(self, *, given_up: bool = False) -> None:
-        """End the present message as it is, if it is open. The clear-up can end that of one that is `given_up`."""
+        """End the current message as it is, if it is open. If it is `given_up`, the clear-up can end it instead."""
         if self._open is not None:
             ts, self._open = self._open, None
             ended = await end_stream(self.streams, self.row, ts, part=len(self.messages) - 1)
@@ -317,14 +317,17 @@ class LiveAnswer:
                 await self._record_end()
 
     async def remove(self) -> None:
-        """Delete what was shown of an answer whose question was erased, and its status message."""
+        """Delete the visible text of an answer whose question was erased, and its status message."""
         await self.close()
         for ts in (*self.messages, self.row.message_ts):
             if ts is not None:
                 await delete(self.chat, self.row.channel_id, ts)
 
     async def _show(self) -> None:
-        """Show what comes, until the answer is complete. An error ends this alone: the answer is delivered anyway."""
+        """Show the answer's progress until it is complete.
+
+        An error ends only the display: the answer is delivered anyway.
+        """
         try:
             while not self._closing.is_set():
                 self._changed.clear()
@@ -343,10 +346,10 @@ class LiveAnswer:
             log.error("stream.broke", extra=self.row.ids | {"error": type(error).__name__})
 
     async def _step(self) -> tuple[float | None, asyncio.Event]:
-        """Show what is due; return the seconds until the next look, and the event that makes it sooner."""
+        """Show the next due change; return the seconds until the next check, and an event that brings it forward."""
         if self.mode is Mode.NONE:
             return await self._show_once()
-        if self._broken and self.mode is Mode.STREAM:  # the whole answer comes when it is complete
+        if self._broken and self.mode is Mode.STREAM:  # The whole answer comes when it is complete.
             return None, self._closing
         await self._pull()
         if self._closing.is_set():
@@ -366,12 +369,12 @@ class LiveAnswer:
         return await self._show_status(), self._changed
 
     async def _pull(self) -> None:
-        """Take text that may be shown, until the present message is full."""
+        """Take text that may be shown, until the current message is full."""
         while not self._is_full() and (piece := await self._read(self.text.unread, self._take)):
             self._pending += piece
 
     def _take(self) -> str:
-        """Return the next piece; whether the message is full then is known, too."""
+        """Return the next piece, and determine whether the message is then full."""
         piece = self.text.take()
         self._is_full()
         return piece
@@ -380,10 +383,10 @@ class LiveAnswer:
         return await self._read(self.text.size, self.text.close_message)
 
     async def _read(self, length: int, call: Callable[[], str]) -> str:
-        """Return what a method of the text returns that reads so many characters.
+        """Call a method of the text, in a thread if it reads much.
 
-        If the caller is cancelled, the method runs to its end before another one can be called. What it returns of a
-        text that another service begins again meanwhile is left out.
+        If the caller is cancelled, the method first runs to its end before another one can be called. If another
+        service has restarted the text meanwhile, return "".
         """
         if length <= SHORT_TEXT:
             return call()
@@ -406,7 +409,7 @@ class LiveAnswer:
         return None if self._open is None else max(0.0, ROLL_OVER_SECONDS - (self.clock() - self._opened))
 
     async def _flush(self) -> None:
-        """Show the text that is pending, in the way that works."""
+        """Show the pending text, in the mode that works."""
         if self.mode is Mode.EDIT:
             await self._edit()
         elif self._open is None:
@@ -422,7 +425,7 @@ class LiveAnswer:
         if permit is CallPermit.USED_UP:
             self._wait_or_edit(BUSY_SECONDS)
             return False
-        if not self._pending:  # meanwhile another service is asked
+        if not self._pending:  # In the meantime another service is asked.
             await self._record_end()
             return False
         had_sent, self._text_sent = self._text_sent, True
@@ -441,7 +444,7 @@ class LiveAnswer:
             await self.calls.unsupported(self.row.team_id)
         self._log_refused("stream.not_started", result)
         if isinstance(result, Retryable) and result.maybe_posted:
-            self._broken = self.uncertain = True  # and remains recorded as open: its message may be there
+            self._broken = self.uncertain = True  # It remains recorded as open, because its message may be there.
         else:
             self._text_sent = had_sent
             await self._record_end()
@@ -453,7 +456,7 @@ class LiveAnswer:
         return False
 
     def _wait_or_edit(self, seconds: float, *, give_up: bool = False) -> None:
-        """Go on by edits if no text is shown yet; else wait, or give up what comes until the answer is complete."""
+        """Switch to edits if no text is shown yet; otherwise wait, or show no more until the answer is complete."""
         if not self.messages:
             self.mode = Mode.EDIT
         elif give_up:
@@ -481,13 +484,13 @@ class LiveAnswer:
                 await self._fall_back_to_edits()
 
     async def _fall_back_to_edits(self) -> None:
-        """Edit the present message from now on: it cannot grow, or it is not known how far it has grown."""
+        """Edit the current message from now on: it cannot grow, or its length at Slack is unknown."""
         self._broken = True
         await self.close()
         self.mode = Mode.EDIT
 
     async def _stop(self, *, last: str = "", blocks: tuple[Block, ...] = ()) -> bool:
-        """End the present message with the text that is pending, and with `last`; return whether Slack took it."""
+        """End the current message with the pending text, and with `last`; return whether Slack accepted it."""
         if self._open is None:
             return False
         part, text = len(self.messages) - 1, self._pending + last
@@ -505,7 +508,7 @@ class LiveAnswer:
         return True
 
     async def _write_rest(self) -> None:
-        """Write the text that is left, but what ends the last message, as far as Slack takes it now."""
+        """Write the rest of the text except the end of the last message, as far as Slack now accepts it."""
         while not self._broken:
             await self._pull()
             is_last = self.text.is_complete and self.text.size <= MAX_LAST_SIZE
@@ -521,7 +524,7 @@ class LiveAnswer:
         if self._next_edit > self.clock():
             self._next_text = self._next_edit
             return
-        if self.text.size >= MAX_SIZE:  # the rest comes with the whole answer
+        if self.text.size >= MAX_SIZE:  # The rest comes with the whole answer.
             self._pending = ""
             return
         permit, pause = await self.calls.edit(self.row, shown=self._confirmed + len(self._pending))
@@ -534,7 +537,7 @@ class LiveAnswer:
         self._next_text = self._next_edit = self.clock() + max(PACE_SECONDS, pause)
 
     async def _update(self, shown: str) -> bool:
-        """Edit the message; return whether that arrived."""
+        """Edit the message; return whether the edit arrived."""
         once, question_id = self.mode is Mode.NONE, str(self.row.id)
         message = (
             growing_message(shown, question=self.question or "", question_id=question_id)
@@ -552,7 +555,7 @@ class LiveAnswer:
         return bool(arrived)
 
     async def _show_status(self) -> float | None:
-        """Show what is searched for and read, and for how long; return the seconds until the next time."""
+        """Show the searches, the pages and the seconds; return the seconds until the next update."""
         seconds = self.clock() - self._started
         first = FIRST_STATUS_SECONDS if self.mode is Mode.STREAM and self._queries else PACE_SECONDS
         if (wait := max(first - seconds, self._next_status - self.clock())) > 0:
@@ -562,16 +565,16 @@ class LiveAnswer:
         self._check(permit)
         if permit is CallPermit.GRANTED:
             await self.progress.update(message, milestone=False)
-        # Text need not wait for as long as the next count of the seconds.
+        # Text need not wait until the seconds are next updated.
         self._next_edit = self.clock() + PACE_SECONDS
         pace = max(pause, PACE_SECONDS if seconds < LONG_SECONDS else LONG_PACE_SECONDS)
         self._next_status = self.clock() + pace
         return pace
 
     async def _end_status(self) -> None:
-        """Show once, above a stream, that the searches are over; skipped for an answer that ends within a second.
+        """Show once, above a stream, that the searches are over; skip this for an answer that ends within a second.
 
-        In a direct message, where Slack has its own stop below the stream, the status goes instead.
+        In a direct message, where Slack has its own stop below the stream, the status is deleted instead.
         """
         if self._status_ended or self._open is None:
             return
@@ -586,7 +589,7 @@ class LiveAnswer:
             await self.progress.update(message, milestone=False)
 
     async def _show_once(self) -> tuple[float | None, asyncio.Event]:
-        """Show by the response_url the searches and pages, and the first sentences; return as `_step`."""
+        """Show by the response_url the searches and pages, and the first sentences; return the same as `_step`."""
         if not self.text.length:
             return await self._show_progress_once(), self._changed
         used = self.row.response_uses + self.progress.response_url_uses
@@ -604,9 +607,9 @@ class LiveAnswer:
         return BUSY_SECONDS, self._closing
 
     async def _show_progress_once(self) -> float | None:
-        """Show the searches and pages, once; skipped for an answer that is ready soon.
+        """Show the searches and pages, once; skip this for an answer that is ready soon.
 
-        If one of the posts before the end was used already, the other one is for the text.
+        If one of the posts before the end was already used, the other one is for the text.
         """
         if (
             self._progress_shown
@@ -616,7 +619,7 @@ class LiveAnswer:
             return None
         self._found = self.clock() if self._found is None else self._found
         seconds = self.clock() - self._started
-        # What a run has found may become known together with its answer.
+        # The findings of a run may become known together with its answer.
         first = ONCE_SECONDS if self._sources else 2 * ONCE_SECONDS
         if (wait := max(first - seconds, self._found + HOLD_SECONDS - self.clock())) > 0:
             return wait
@@ -626,7 +629,7 @@ class LiveAnswer:
         return None
 
     def _sent(self, pause: float = 0.0) -> None:
-        """Take note that Slack has the pending text; more may be sent after the pause."""
+        """Record that Slack has the pending text; more may be sent after the pause."""
         self._written += self._pending
         self._confirmed += len(self._pending)
         self._pending = ""
@@ -634,7 +637,7 @@ class LiveAnswer:
         self._next_text = self.clock() + max(FLUSH_SECONDS, pause)
 
     def _keep(self) -> None:
-        """Take note of what is shown now."""
+        """Record the visible text."""
         self._shown = Answer(text=self.text.taken, sources=self._sources, provider="", queries=self._queries)
 
     async def _record_end(self) -> None:
@@ -653,7 +656,7 @@ class LiveAnswer:
 async def end_stream(
     streams: Streams, row: QuestionRow, ts: str, *, part: int, text: str = "", blocks: tuple[Block, ...] = ()
 ) -> StreamResult:
-    """Call `chat.stopStream` until Slack takes it or says why not; text that may have arrived is not sent again."""
+    """Call `chat.stopStream` until Slack accepts it or says why not; text that may have arrived is not sent again."""
     tries = 0
     while True:
         tries += 1
@@ -669,8 +672,8 @@ async def end_stream(
 class LiveAnswers:
     """Shows answers while they are made, and ends the messages of workers that could not.
 
-    `stop` closes a question whose reader pressed Slack's own stop. With `in_channels`, the text is streamed in the
-    threads of channels too: there only the asker sees it grow.
+    `stop` closes a question whose reader pressed Slack's own stop. With `in_channels`, the text is also streamed in the
+    threads of channels, where only the asker sees it grow.
     """
 
     questions: QuestionStore
@@ -683,7 +686,7 @@ class LiveAnswers:
     clock: Callable[[], float] = monotonic
 
     def answer(self, row: QuestionRow, progress: Progress) -> LiveAnswer:
-        """Return what shows the answer of a question."""
+        """Return the display of a question's answer."""
         return LiveAnswer(
             row=row,
             progress=progress,
@@ -698,13 +701,13 @@ class LiveAnswers:
 
     def _mode(self, row: QuestionRow) -> Mode:
         if row.thread_ts is None or row.message_ts is None or row.streams:
-            # In place of what a worker that died has streamed, the whole answer is shown.
+            # The whole answer is shown in place of a dead worker's streams.
             return Mode.NONE
         direct = row.surface == "im"
         return Mode.STREAM if (direct or self.in_channels) and self.streams.work(direct=direct) else Mode.EDIT
 
     async def leave(self, live: LiveAnswer) -> bool:
-        """End what was shown of an answer that this worker must not deliver, so that it can be cleared up.
+        """End the display of an answer that this worker must not deliver, so that it can be cleared up.
 
         Return whether its last message says that it was stopped. Its messages may be another worker's.
         """
@@ -720,16 +723,15 @@ class LiveAnswers:
         return False
 
     async def end(self, row: QuestionRow) -> QuestionRow:
-        """End what a worker that died may have left open, and delete a message that it could not record.
+        """End messages that a dead worker may have left open, and delete a message that it could not record.
 
-        Return the row, whose messages can be replaced by the answer then. It is `streaming` still if Slack is
-        unavailable.
+        Return the row; the answer can now replace its messages. The row is still `streaming` if Slack is unavailable.
         """
         results: list[object] = [
             await end_stream(self.streams, row, ts, part=part) for part, ts in enumerate(row.streams)
         ]
         found = await self._find_unrecorded(row)
-        # Read after that: another question's stream may have begun meanwhile.
+        # Read after that: another question's stream may have begun in the meantime.
         known = {row.message_ts or "", *row.streams, *(await self.calls.known(row) if found else ())}
         for ts in () if isinstance(found, Retryable) else found:
             if ts not in known:
@@ -741,7 +743,7 @@ class LiveAnswers:
         return replace(row, streaming=False)
 
     async def _find_unrecorded(self, row: QuestionRow) -> list[str] | Retryable:
-        """Return the messages of an answer that may not be recorded; wait a while for a Slack that is unavailable."""
+        """Return an answer's messages that may not be recorded; wait a while if Slack is unavailable."""
         waited, pause = 0.0, FLUSH_SECONDS
         while True:
             found = await self.chat.find_unrecorded(
@@ -761,7 +763,7 @@ class LiveAnswers:
             waited, pause = waited + seconds, 2 * pause
 
     async def delete_leftovers(self, row: QuestionRow) -> None:
-        """Delete what is left of a streamed answer that was delivered in other messages, and its status message."""
+        """Delete the remains of a streamed answer that was delivered in other messages, and its status message."""
         delivered = [message for message in row.messages or () if not message.private]
         for ts in row.streams[len(delivered) :]:
             await delete(self.chat, row.channel_id, ts)

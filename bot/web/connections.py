@@ -1,4 +1,4 @@
-"""Limits on the server's connections: their number, and the time that a request may take to arrive."""
+"""Limits on the server's connections: their number, and the time for a request to arrive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_CONNECTIONS = 1000
 """The limit on open connections, however many files the process may open."""
 
 BUSY_RESERVE = 16
-"""How many more are accepted while every connection up to the limit is handling a request."""
+"""How many more connections are accepted while all up to the limit are handling requests."""
 
 TOO_SLOW = "too slow"
 _TIMEOUT = (
@@ -176,7 +176,7 @@ class Connection(asyncio.Protocol):
         self._body.on_eof(self._on_complete)
 
     def finish_request(self) -> None:
-        """Wait for the next request, part of which may have arrived already."""
+        """Wait for the next request, part of which may already have arrived."""
         self._in_progress = False
         if self._complete:
             self._connections.mark_waiting(self)

@@ -63,11 +63,11 @@ class Metrics:
         self._calls_refused.labels(provider).inc()
 
     def waited(self, seconds: float) -> None:
-        """Record how long a question waited until it was begun."""
+        """Record how long a question waited before it was begun."""
         self._waited.observe(seconds)
 
     def set_waiting(self, lanes: Mapping[str, int]) -> None:
-        """Set how many questions wait for a turn now, received by any process."""
+        """Set the number of questions now waiting for a turn, received by any process."""
         self._waiting.clear()
         for lane, count in lanes.items():
             self._waiting.labels(lane).set(count)
@@ -85,13 +85,13 @@ class Metrics:
             self._cost.labels(attempt.provider).inc(attempt.cost_usd)
 
     def set_admin_issues(self, providers: Collection[str]) -> None:
-        """Set which providers need an admin now; another process may have used them."""
+        """Set the providers that now need an admin; another process may have used them."""
         self._needs_admin.clear()
         for provider in providers:
             self._needs_admin.labels(provider).set(1)
 
     def set_audit(self, health: AuditHealth) -> None:
-        """Set whether the audit log is written, by any process."""
+        """Set whether the audit log is being written, by any process."""
         self._audit.set(health.ok)
         self._audit_waiting.set(health.waiting_seconds)
 

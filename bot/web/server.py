@@ -30,10 +30,10 @@ ReadAdminIssues = Callable[[], Awaitable[dict[str, str]]]
 """Returns the providers that need an admin, with the class of their last error. Raises database errors."""
 
 ReadAuditHealth = Callable[[], Awaitable[AuditHealth]]
-"""Returns whether the audit log is written. Raises database errors."""
+"""Returns whether the audit log is being written. Raises database errors."""
 
 ReadWaiting = Callable[[], Awaitable[Mapping[str, int]]]
-"""Returns how many questions wait for a turn at each service. Raises database errors."""
+"""Returns the number of questions waiting for a turn at each service. Raises database errors."""
 
 CACHE_SECONDS = 2.0
 """How long a result is cached."""
@@ -44,7 +44,7 @@ CHECK_SECONDS = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class HealthReport:
-    """How many workers are alive, which providers need an admin, with their errors, and the state of the audit log."""
+    """The number of live workers, the providers that need an admin with their errors, and the audit log's state."""
 
     workers: int
     admin_issues: dict[str, str]
@@ -131,11 +131,11 @@ def routes(
 
 
 SECURITY_TXT_DAYS = 180
-"""For how long a copy of security.txt counts; the standard recommends less than a year."""
+"""How long a copy of security.txt is valid; the standard recommends less than a year."""
 
 
 def security_txt(contact: str, *, now: Callable[[], datetime] = utc_now) -> web.RouteDef:
-    """Return the route that says whom to tell of a hole.
+    """Return the route with the contact for reports of security holes.
 
     https://www.rfc-editor.org/rfc/rfc9116
     """
@@ -153,9 +153,9 @@ async def answer_expect(request: web.Request) -> web.Response | None:
         return web.Response(status=417, text="unknown expectation")
     try:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    except ConnectionResetError:  # the sender has closed the connection
+    except ConnectionResetError:  # The sender has closed the connection.
         return web.Response(status=400)
-    request.writer.output_size = 0  # the answer itself has not begun
+    request.writer.output_size = 0  # The answer itself has not begun.
     return None
 
 
@@ -168,7 +168,7 @@ async def _missing(request: web.Request) -> web.Response:
 
 
 class _MalformedRequests(logging.Filter):
-    """Logs a request that is no HTTP as refused: it would be an error with a trace, which holds what was sent."""
+    """Logs a request that is not HTTP as refused: as an error it would have a trace, which contains its data."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the record is about anything else."""

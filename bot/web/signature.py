@@ -81,7 +81,7 @@ class RequestVerifier:
     async def _dispatch(self, parsed: dict[str, Any], request: web.Request) -> web.StreamResponse:
         if parsed.get("ssl_check") == "1":
             return web.Response()
-        # In "socket_mode", Bolt takes a request that is verified and parsed already.
+        # In "socket_mode", Bolt accepts a request that is already verified and parsed.
         headers: dict[str, str | Sequence[str]] = {
             name: value for name, value in request.headers.items() if name.lower().startswith("x-slack-")
         }
@@ -91,7 +91,7 @@ class RequestVerifier:
 
 async def _read_body(request: web.Request) -> bytes:
     if "Content-Encoding" in request.headers:
-        raise RequestRejected(415, "compressed")  # Slack compresses nothing
+        raise RequestRejected(415, "compressed")  # Slack compresses nothing.
     if (request.content_length or 0) > MAX_BODY_BYTES:
         raise RequestRejected(413, "too large")
     body = bytearray()
@@ -164,7 +164,7 @@ def is_slack_body(body: Mapping[str, Any]) -> bool:
 
 
 def _is_object(value: object) -> bool:
-    """Return whether every field that names a person, a team, a channel or a time has the form that Slack sends."""
+    """Return whether every field for a person, a team, a channel or a time has the form that Slack sends."""
     if not isinstance(value, Mapping):
         return False
     return all(check(value[name]) for name, check in _CHECKS.items() if name in value)
@@ -207,7 +207,7 @@ def _is_list_or_null(value: object) -> bool:
 
 
 def _are_actions(value: object) -> bool:
-    """Return whether they are a click's actions; Bolt assumes that each has an `action_id`."""
+    """Return whether the value is a click's actions; Bolt assumes that each has an `action_id`."""
     return isinstance(value, list) and value != [] and all(map(_is_action, value))
 
 
