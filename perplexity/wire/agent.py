@@ -232,24 +232,13 @@ class AgentStream:
     def _rest(self, part: tuple[str, int], full: str) -> list[Event]:
         """Return an event with the text that the deltas left out; none if `full` contradicts or repeats them."""
         pieces = self._parts.get(part, [])
-        if not pieces and self._ends_with(full):
+        if not pieces and "".join(self._pieces).endswith(full):
             return []
         if sum(map(len, pieces)) > len(full):
             return []
         sent = "".join(pieces)
         self._parts[part] = [sent] if sent else []
         return self._delta(part, full[len(sent) :]) if full.startswith(sent) else []
-
-    def _ends_with(self, full: str) -> bool:
-        """Return whether the text sent so far ends with `full`; only as many characters are read."""
-        end: list[str] = []
-        missing = len(full)
-        for piece in reversed(self._pieces):
-            if missing <= 0:
-                break
-            end.append(piece)
-            missing -= len(piece)
-        return "".join(reversed(end)).endswith(full)
 
     def _part(self, event: Mapping[str, JSON]) -> tuple[str, int]:
         """Return the key of a part of a message; some events name the message by only one of its two keys."""
