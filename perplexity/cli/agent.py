@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
-from perplexity.citations import format_result
 from perplexity.cli.base import CliCommand, CommandFailed, ProcessIO, UsageError, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
@@ -20,15 +19,15 @@ from perplexity.cli.options import (
     parse_filters,
     parse_providers,
     read_input,
+    write_answer,
 )
-from perplexity.cli.output import as_json, format_answer, header, notes
+from perplexity.cli.output import header, notes
 from perplexity.cli.progress import ProgressLine
 from perplexity.client import open_timeout_of
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.freshness import add_newest_source_line
 from perplexity.notes import no_results_text
 from perplexity.providers.openrouter import BASE_URL as OPENROUTER
-from perplexity.terminal import printable, printable_line
 from perplexity.threads import run_in_thread
 from perplexity.tools import Tool
 from perplexity.transport import checked_base_url, checked_key
@@ -77,9 +76,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
         screen.print_answer(answer)
         screen.print_sources(answer, remarks)
     else:
-        if form is OutputFormat.RAW and answer.notes:
-            process.write_stderr("\n".join(map(printable_line, answer.notes)))
-        process.stdout.write(_format(answer, first, remarks, form))
+        write_answer(answer, form, process, above=first, remarks=remarks)
 
 
 def model_from_env(environ: Mapping[str, str]) -> AgentModel:
@@ -146,14 +143,6 @@ def show_calls(tools: Sequence[Tool], report: Callable[[str], None]) -> list[Too
         return replace(tool, handler=handler)
 
     return [reporting(tool) for tool in tools]
-
-
-def _format(answer: Answer, first: Sequence[str], remarks: Sequence[str], form: OutputFormat) -> str:
-    if form is OutputFormat.JSON:
-        return as_json(answer)
-    if form is OutputFormat.RAW:
-        return "\n\n".join(filter(None, (" ".join(first), printable(format_result(answer))))) + "\n"
-    return format_answer(answer, remarks, first)
 
 
 AGENT = CliCommand(

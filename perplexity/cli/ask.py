@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,6 @@ from jsonschema import SchemaError
 from referencing.exceptions import Unresolvable
 
 from perplexity.attempts import Attempt
-from perplexity.citations import format_result
 from perplexity.cli.base import CliCommand, CommandFailed, ProcessIO, UsageError, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
@@ -30,15 +29,16 @@ from perplexity.cli.options import (
     parse_filters,
     parse_providers,
     read_input,
+    write_answer,
 )
-from perplexity.cli.output import as_json, footer, format_answer, header, notes
+from perplexity.cli.output import footer, header, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.errors import InvalidRequest
 from perplexity.formatting import did_you_mean
 from perplexity.freshness import add_newest_source_line, max_age_days
 from perplexity.models import EFFORTS, check_schema, resolve
 from perplexity.notes import no_results_text
-from perplexity.terminal import printable, printable_line
+from perplexity.terminal import printable
 from perplexity.threads import run_in_thread
 from perplexity.tools.schemas import schema_mismatch, validate_schema
 from perplexity.types import JSON, Answer, Done, Event, Message, Question
@@ -111,9 +111,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
         process.stdout.write(printable(answer.text) + "\n")
         process.write_stderr("\n".join([*first, *remarks, footer(answer)]))
     else:
-        if form is OutputFormat.RAW and answer.notes:
-            process.write_stderr("\n".join(map(printable_line, answer.notes)))
-        process.stdout.write(_FORMS[form](answer, remarks, first))
+        write_answer(answer, form, process, above=first, remarks=remarks)
 
 
 def _model(model: str | None, effort: str | None) -> str | None:
@@ -195,19 +193,5 @@ async def _with_as_of(events: AsyncGenerator[Event, None], question: Question) -
             else:
                 yield event
 
-
-def _raw(answer: Answer, _: Sequence[str], first: Sequence[str]) -> str:
-    return "\n\n".join(filter(None, (" ".join(first), printable(format_result(answer))))) + "\n"
-
-
-def _json(answer: Answer, _: Sequence[str], __: Sequence[str]) -> str:
-    return as_json(answer)
-
-
-_FORMS: dict[OutputFormat, Callable[[Answer, Sequence[str], Sequence[str]], str]] = {
-    OutputFormat.PLAIN: format_answer,
-    OutputFormat.JSON: _json,
-    OutputFormat.RAW: _raw,
-}
 
 ASK = CliCommand(name="ask", summary="answer a question from the web, with sources", add=add, run=run)

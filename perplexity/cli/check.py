@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from perplexity.attempts import total_cost
-from perplexity.citations import format_result
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import CheckedClaim, CheckedClaims
@@ -24,13 +23,13 @@ from perplexity.cli.options import (
     parse_providers,
     read_input,
 )
-from perplexity.cli.output import as_json, claim_lines
+from perplexity.cli.output import as_json, claim_lines, format_raw
 from perplexity.cli.progress import ProgressLine
 from perplexity.filters import Filters
 from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.notes import fallback_sentence
 from perplexity.sanitize import one_line
-from perplexity.terminal import printable, printable_line
+from perplexity.terminal import printable_line
 from perplexity.types import Answer, Source
 
 NOTHING_TO_CHECK = "This text states nothing that could be checked."
@@ -124,7 +123,7 @@ def _raw(checked: CheckedClaims, first: list[str]) -> str:
             said += f" “{one_line(quote)}” [{source.number}]"
         lines.append(f"{said} ({one.reason})" if one.reason else said)
     answer = Answer(text="\n".join(lines), sources=tuple(sources.values()), provider=checked.judged_by)
-    return "\n\n".join(filter(None, (" ".join(first), printable(format_result(answer))))) + "\n"
+    return format_raw(answer, first)
 
 
 CHECK = CliCommand(name="check", summary="check the claims of a text against quotations from the web", add=add, run=run)

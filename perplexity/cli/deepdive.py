@@ -6,7 +6,6 @@ import argparse
 import asyncio
 from collections.abc import Iterable
 
-from perplexity.citations import format_result
 from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
@@ -17,7 +16,7 @@ from perplexity.cli.options import (
     parse_providers,
     read_input,
 )
-from perplexity.cli.output import as_json
+from perplexity.cli.output import as_json, format_raw
 from perplexity.cli.progress import ProgressLine
 from perplexity.deepdive.report import as_document
 from perplexity.deepdive.types import DeepDive, NullStageStore, Stage, StageResult, StageUpdate
@@ -89,7 +88,7 @@ def _stage_line(stage: Stage, finding: StageResult) -> str:
 def _format(report: DeepDive, form: OutputFormat) -> str:
     if form is OutputFormat.JSON:
         return as_json(report)
-    return printable(as_document(report) if form is OutputFormat.PLAIN else f"{format_result(as_answer(report))}\n")
+    return printable(as_document(report)) if form is OutputFormat.PLAIN else format_raw(as_answer(report))
 
 
 DEEPDIVE = CliCommand(

@@ -7,7 +7,6 @@ import asyncio
 from datetime import UTC, datetime
 
 from perplexity.attempts import without_costs
-from perplexity.citations import format_result
 from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
@@ -20,7 +19,7 @@ from perplexity.cli.options import (
     parse_filters,
     parse_providers,
 )
-from perplexity.cli.output import as_json, format_results, notes
+from perplexity.cli.output import as_json, format_raw, format_results, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
@@ -36,7 +35,7 @@ from perplexity.news.summary import (
     parse_category,
 )
 from perplexity.notes import no_news_text
-from perplexity.terminal import printable, printable_line
+from perplexity.terminal import printable_line
 from perplexity.types import SearchResults, Source
 
 
@@ -70,7 +69,8 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     elif form is OutputFormat.PLAIN:
         process.stdout.write(format_results(results, remarks, first))
     else:
-        process.stdout.write(as_json(summary) if form is OutputFormat.JSON else _raw(summary, first))
+        raw = format_raw(as_answer(summary), first, f"As of {format_time(summary)}.")
+        process.stdout.write(as_json(summary) if form is OutputFormat.JSON else raw)
 
 
 async def _summarize(
@@ -78,11 +78,6 @@ async def _summarize(
 ) -> NewsSummary:
     async with open_chain(process, order) as provider, ProgressLine.for_process(process).running(FIRST_STEP):
         return await news_summary(provider, category=kind, topic=topic, filters=filters, now=datetime.now(UTC))
-
-
-def _raw(summary: NewsSummary, first: list[str]) -> str:
-    text = printable(f"{format_result(as_answer(summary))}\n\nAs of {format_time(summary)}.\n")
-    return "\n\n".join(filter(None, (" ".join(first), text)))
 
 
 def as_results(summary: NewsSummary) -> SearchResults:

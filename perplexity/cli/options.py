@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import TextIO
 
 from perplexity.cli.base import CommandFailed, ProcessIO, UsageError
-from perplexity.cli.output import missing_variable
+from perplexity.cli.output import as_json, format_answer, format_raw
 from perplexity.errors import AllProvidersFailed, InvalidRequest
 from perplexity.fallback import Fallback, OnCandidate
 from perplexity.filters import (
@@ -30,8 +30,10 @@ from perplexity.limiter import MemoryLimiter
 from perplexity.models import FallbackTimeouts, Timeouts
 from perplexity.providers import PROVIDERS, build_providers, open_providers, text_generators, validate_order
 from perplexity.providers.base import ProviderConfig
+from perplexity.terminal import printable_line
 from perplexity.tools.environment import config_from_env
 from perplexity.transport import ProxyFor, proxy_for
+from perplexity.types import Answer
 from perplexity.urls import strip_secrets
 
 
@@ -57,6 +59,23 @@ def output_format(parsed: argparse.Namespace, process: ProcessIO) -> OutputForma
     if parsed.json or parsed.raw:
         return OutputFormat.JSON if parsed.json else OutputFormat.RAW
     return OutputFormat.SCREEN if process.stdout.isatty() else OutputFormat.PLAIN
+
+
+def write_answer(
+    answer: Answer, form: OutputFormat, process: ProcessIO, *, above: Sequence[str], remarks: Sequence[str]
+) -> None:
+    """Write an answer in a form that is not for a screen; its notes go to stderr next to raw text."""
+    if form is OutputFormat.RAW:
+        write_notes(answer.notes, process)
+        process.stdout.write(format_raw(answer, above))
+    else:
+        process.stdout.write(as_json(answer) if form is OutputFormat.JSON else format_answer(answer, remarks, above))
+
+
+def write_notes(notes: Sequence[str], process: ProcessIO) -> None:
+    """Write notes to stderr, each on a line."""
+    if notes:
+        process.write_stderr("\n".join(map(printable_line, notes)))
 
 
 def option_hint(words: Iterable[str], known: Iterable[str], others: Mapping[str, Iterable[str]]) -> str:
@@ -249,7 +268,8 @@ def checked_config(process: ProcessIO, order: Sequence[str] = ()) -> ProviderCon
 
 def missing_key_variable(process: ProcessIO, order: Sequence[str] = ()) -> str:
     """Return the missing variable of the first choice; empty if it can be asked."""
-    return missing_variable(tuple(order) or tuple(PROVIDERS), config_from_env(process.environ).keys)
+    first = (*order, *PROVIDERS)[0]
+    return "" if first in config_from_env(process.environ).keys else next(iter(PROVIDERS[first].key_variables), "")
 
 
 def _variable_error(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import date
 
 from perplexity.attempts import cost_with_failures
-from perplexity.citations import number_citations
+from perplexity.citations import format_result, number_citations
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
 from perplexity.deepdive.report import report_title
 from perplexity.deepdive.types import DeepDive
@@ -15,7 +15,6 @@ from perplexity.figures import check_figures
 from perplexity.formatting import format_dollars, format_duration, format_iso_date, pluralize
 from perplexity.news.summary import NewsSummary
 from perplexity.notes import fallback_notice
-from perplexity.providers import PROVIDERS
 from perplexity.sanitize import answer_text
 from perplexity.terminal import escape_json, printable, printable_line
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
@@ -101,12 +100,6 @@ def source_heading(source: Source) -> tuple[str, str]:
     return title, " · ".join(filter(None, (hostname(source.url), format_iso_date(source.date))))
 
 
-def missing_variable(order: Sequence[str], keys: Mapping[str, str]) -> str:
-    """Return the variable of the first choice's key if it is not set; empty if it is, or is not needed."""
-    first = order[0]
-    return "" if first in keys else next(iter(PROVIDERS[first].key_variables), "")
-
-
 def format_answer(answer: Answer, remarks: Sequence[str], above: Sequence[str] = ()) -> str:
     """Return the lines `above`, the answer as Markdown, its numbered sources, the remarks and the footer."""
     text, listed, others = numbered_text(answer)
@@ -115,6 +108,11 @@ def format_answer(answer: Answer, remarks: Sequence[str], above: Sequence[str] =
     listing = "\n".join(["Sources:", *sources, *more]) if listed else ""
     parts = [*above, printable(text), listing, *remarks, footer(answer)]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def format_raw(answer: Answer, above: Sequence[str] = (), below: str = "") -> str:
+    """Return the lines `above`, the answer as tools return it to models, and the line `below`."""
+    return "\n\n".join(filter(None, (" ".join(above), printable(format_result(answer)), below))) + "\n"
 
 
 def format_results(

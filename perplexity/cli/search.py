@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from perplexity.citations import format_result
 from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
@@ -18,12 +17,13 @@ from perplexity.cli.options import (
     parse_filters,
     parse_providers,
     read_input,
+    write_notes,
 )
-from perplexity.cli.output import as_json, format_results, header, notes
+from perplexity.cli.output import as_json, format_raw, format_results, header, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.notes import no_results_text
 from perplexity.sanitize import one_line
-from perplexity.terminal import printable, printable_line
+from perplexity.terminal import printable_line
 from perplexity.types import Answer, Query, SearchResults
 from perplexity.validation import parse_max_results, validate_query
 
@@ -58,18 +58,15 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     elif form is OutputFormat.PLAIN:
         process.stdout.write(format_results(results, remarks, first, nothing=printable_line(nothing)))
     else:
-        if form is OutputFormat.RAW and results.notes:
-            process.write_stderr("\n".join(map(printable_line, results.notes)))
-        process.stdout.write(as_json(results) if form is OutputFormat.JSON else _raw(results, first))
+        if form is OutputFormat.RAW:
+            write_notes(results.notes, process)
+        raw = format_raw(_as_answer(results), first)
+        process.stdout.write(as_json(results) if form is OutputFormat.JSON else raw)
 
 
 async def _search(query: Query, process: ProcessIO, order: tuple[str, ...]) -> SearchResults:
     async with open_chain(process, order) as provider, ProgressLine.for_process(process).running(FIRST_STEP):
         return await provider.search(query)
-
-
-def _raw(results: SearchResults, first: list[str]) -> str:
-    return "\n\n".join(filter(None, (" ".join(first), printable(format_result(_as_answer(results)))))) + "\n"
 
 
 def _as_answer(results: SearchResults) -> Answer:
