@@ -86,7 +86,11 @@ _NO_PLAYGROUND = (
 
 
 def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bot", exiting: bool = False) -> int:
-    """Return whether the SDK is installed into the same folder, or anything hides one of our modules."""
+    """Run one command and return the exit code: 0 for success, 1 for a failure, 2 for wrong settings or arguments.
+
+    `run`, `worker` and `migrate` return 0 when a signal stops them; a second signal ends the process with 130.
+    `program` is the program's name in messages. `exiting` means that the process ends when this returns.
+    """
     if (problem := wrong_package()) is not None:
         return fail(f"{program}: {problem}", code=1)
     parsed = _parse(program, sys.argv[1:] if arguments is None else arguments)

@@ -650,7 +650,7 @@ OVERFLOWING = f"""
 """Move questions that would wait too long to the queue for the next service that writes answers, except digests."""
 
 FORGET_RATES = "DELETE FROM rate_limits WHERE full_at < now() - interval '1 minute'"
-"""Delete the rate limits that are used no more."""
+"""Delete the buckets of rates that are full again."""
 
 RELEASE = f"""
     WITH people AS (
