@@ -332,15 +332,15 @@ class CitedText:
         return parse("".join(piece if isinstance(piece, str) else marks(piece.number) for piece in self.pieces))
 
 
-def number_citations(text: str, sources: Sequence[Source], *, first: Sequence[Source] = ()) -> CitedText:
-    """Return a text with its markers numbered by first use, after the sources `first` of an earlier text.
+def number_citations(text: str, sources: Sequence[Source]) -> CitedText:
+    """Return a text with its markers numbered by first use.
 
     Markers are `[1]`, `[2][3]`, `[1, 3-5]`, `[web:4]`, `【1】`, `［１］` and links whose text is such a number.
     They count only outside code and LaTeX. A link to a retrieved page keeps its words and gets that page's marker,
     unless its own marker follows. Markers without a source are removed with the space before them, and counted. A
     number of four digits or more, as in `[2024-2026]`, is no marker.
     """
-    return _cited(text, index_sources(sources), sources, first)
+    return _cited(text, index_sources(sources), sources)
 
 
 def number_each(texts: Iterable[str], sources: Sequence[Source]) -> list[CitedText]:
@@ -349,10 +349,10 @@ def number_each(texts: Iterable[str], sources: Sequence[Source]) -> list[CitedTe
     return [_cited(text, known, ()) for text in texts]
 
 
-def _cited(text: str, known: SourceIndex, sources: Sequence[Source], first: Sequence[Source] = ()) -> CitedText:
+def _cited(text: str, known: SourceIndex, sources: Sequence[Source]) -> CitedText:
     document, dangling, found = _drop_dangling(parse(text), known)
     text = document.text
-    markers = {source: Marker(number=place, source=source) for place, source in enumerate(first, 1)}
+    markers: dict[Source, Marker] = {}
     pieces: list[str | Marker] = []
     place = 0
     for reference in found:

@@ -38,22 +38,19 @@ _LINK_BEHIND = re.compile(r"\](?=[(\[:])")
 _TAG = re.compile(r" ?<(?=[A-Za-z/!?])")
 
 
-def readable(document: Document, *, beside_right: bool = False) -> Document:
+def readable(document: Document) -> Document:
     """Return a document whose LaTeX is Unicode if that is exact, and otherwise code with every character.
 
     A formula inside a line becomes text or inline code, a displayed one a code block. In a heading or a table, where no
     block can be, a displayed formula is treated as one inside a line. The signs around a formula, such as `$`, are
-    removed. Prices and code do not change. `beside_right` is whether the text continues one with right-to-left letters.
+    removed. Prices and code do not change.
     """
     if "$" not in document.text and "\\" not in document.text:
         return document
     cut = _cut_off(document)
-    if cut is None:
-        return document.replace(list(_Writer(document, beside_right=beside_right).edits()))
-    written, rest = parse(document.text[:cut]), document.text[cut:]
-    return parse(
-        written.replace(list(_Writer(written, beside_right=beside_right).edits())).text + _ESCAPE.sub(r"\\\\", rest)
-    )
+    whole = parse(document.text[:cut])
+    written = whole.replace(list(_Writer(whole).edits()))
+    return written if cut is None else parse(written.text + _ESCAPE.sub(r"\\\\", document.text[cut:]))
 
 
 def unfinished(document: Document) -> int:
@@ -106,11 +103,11 @@ class _Place:
 class _Writer:
     """Writes a text with its formulas made readable."""
 
-    def __init__(self, document: Document, *, beside_right: bool) -> None:
+    def __init__(self, document: Document) -> None:
         self._document = document
         self._text, self._lines = document.text, document.lines
         self._places: list[_Place] | None = None
-        self._mark = _LEFT_TO_RIGHT_MARK if beside_right or _RIGHT_TO_LEFT.search(self._text) else ""
+        self._mark = _LEFT_TO_RIGHT_MARK if _RIGHT_TO_LEFT.search(self._text) else ""
 
     def edits(self) -> Iterator[Edit]:
         """Yield the replacements of the formulas, in order."""

@@ -45,7 +45,7 @@ from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
 from bot.storage.streams import CallPermit, StreamLog
 from perplexity.errors import RequestCancelled
-from perplexity.threads import SHORT_TEXT, run_in_thread, run_in_thread_if_long
+from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, Event, Restarted, SearchQueries, Source, Sources, TextDelta
 
 log = logging.getLogger(__name__)
@@ -370,28 +370,20 @@ class LiveAnswer:
 
     async def _pull(self) -> None:
         """Take text that may be shown, until the current message is full."""
-        while not self._is_full() and (piece := await self._read(self.text.unread, self._take)):
+        while not self._is_full() and (piece := await self._read(self.text.take)):
             self._pending += piece
 
-    def _take(self) -> str:
-        """Return the next piece, and determine whether the message is then full."""
-        piece = self.text.take()
-        self._is_full()
-        return piece
-
     async def _close_message(self) -> str:
-        return await self._read(self.text.size, self.text.close_message)
+        return await self._read(self.text.close_message)
 
-    async def _read(self, length: int, call: Callable[[], str]) -> str:
-        """Call a method of the text, in a thread if it reads much.
+    async def _read(self, call: Callable[[], str]) -> str:
+        """Call a method of the text, in a thread if the text is long.
 
         If the caller is cancelled, the method first runs to its end before another one can be called. If another
         service has restarted the text meanwhile, return "".
         """
-        if length <= SHORT_TEXT:
-            return call()
         text = self.text
-        reading = asyncio.ensure_future(run_in_thread(call))
+        reading = asyncio.ensure_future(run_in_thread_if_long(text.length, call))
         try:
             found = await asyncio.shield(reading)
         except asyncio.CancelledError:
@@ -595,7 +587,7 @@ class LiveAnswer:
         used = self.row.response_uses + self.progress.response_url_uses
         if self.question is None or self._text_sent or self._start_tries == MAX_TRIES or used >= USES_BEFORE_END:
             return None, self._closing
-        shown = await self._read(self.text.length, self.text.first_sentences)
+        shown = await self._read(self.text.first_sentences)
         if shown and self._sentence is None:
             self._sentence = self.clock()
         if not shown or self._sentence is None or self.clock() < self._sentence + GROW_SECONDS:

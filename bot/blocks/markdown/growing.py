@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from bot.blocks.markdown.blocks import MOST_COLUMNS
@@ -70,17 +69,6 @@ _EMPHASIS = (
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Final:
-    """The final part of a text, up to `end`.
-
-    `awaits_source` is whether only a source that is not known yet can make more of the text final.
-    """
-
-    end: int
-    awaits_source: bool = False
-
-
 def find_final(
     document: Document,
     sources: Sequence[Source],
@@ -88,7 +76,7 @@ def find_final(
     *,
     is_finished: bool = False,
     whole_sentences: bool = False,
-) -> Final:
+) -> int:
     """Return the last end of a clause, or of a sentence, up to which a text is final; `start` if none comes later.
 
     `sources` are all known so far; a marker of another source, and the text after it, are not final. If the answer
@@ -99,10 +87,8 @@ def find_final(
     limit = min(_blocks_end(document, line), unfinished(document), _spaced_formula(document), _code_begins(document))
     limit = min(limit, _inline_begins(_masked(document, line), line))
     known = index_sources(sources)
-    unknown, unknown_end = (len(text), len(text)) if is_finished else _unknown_reference(document, known, sources)
-    # The text after it may make a link of it.
-    awaits_source = unknown < limit and unknown_end < len(text)
-    limit, spans = _before_references(document, known, min(limit, unknown))
+    limit = limit if is_finished else min(limit, _unknown_reference(document, known, sources))
+    limit, spans = _before_references(document, known, limit)
     spans += [match.span() for match in _URL.finditer(text, start)]
     kept = _Spans([*spans, *_stretches(document, RegionKind.SPAN, RegionKind.MATH)])
     code = _Spans(_stretches(document, RegionKind.FENCE, RegionKind.INDENTED))
@@ -111,7 +97,7 @@ def find_final(
         for block in document.blocks
         if block.kind is BlockKind.TABLE
     )
-    has_right = not text.isascii() and RIGHT_LETTER.search(text) is not None
+    has_right = RIGHT_LETTER.search(text, text.rfind("\n\n", 0, start) + 1) is not None
     tries = _TRIES
     ends = _SENTENCE_END if whole_sentences else _CLAUSE_END
     for match in reversed([*ends.finditer(text, start, min(limit + (3 if whole_sentences else 1), len(text)))]):
@@ -127,11 +113,11 @@ def find_final(
             place = blank.end()
         # The end of a text would end a formula that is none.
         if unfinished(parse(text[:place])) == place:
-            return Final(end=place)
+            return place
         tries -= 1
         if not tries:
             break
-    return Final(end=start, awaits_source=awaits_source)
+    return start
 
 
 def _is_long_enough(text: str, start: int, match: re.Match[str]) -> bool:
@@ -327,16 +313,16 @@ def _emphasis_begins(text: str) -> int:
     return found
 
 
-def _unknown_reference(document: Document, known: SourceIndex, sources: Sequence[Source]) -> Span:
-    """Return the place of the first marker without a known source; while no source is known, links count as markers."""
+def _unknown_reference(document: Document, known: SourceIndex, sources: Sequence[Source]) -> int:
+    """Return the start of the first marker without a known source; while no source is known, links count as markers."""
     places = [
-        (start, end)
-        for start, end, meaning in references(document, known)
+        start
+        for start, _, meaning in references(document, known)
         if meaning.dangling or (meaning.moved and number_citations(meaning.text, sources).dangling)
     ]
     if not sources:
-        places += [(start, end) for start, end, _ in unknown_links(document, known)]
-    return min(places, default=(len(document.text), len(document.text)))
+        places += [start for start, _, _ in unknown_links(document, known)]
+    return min(places, default=len(document.text))
 
 
 def _before_references(document: Document, known: SourceIndex, limit: int) -> tuple[int, list[Span]]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import NamedTuple, cast
+from typing import cast
 
 from bot.blocks.escaping import WORD_JOINER, break_mentions, one_line
 from bot.blocks.markdown.blocks import (
@@ -98,15 +98,6 @@ def _is_word(text: str, place: int) -> bool:
     return 0 <= place < len(text) and text[place].isalnum()
 
 
-class Letters(NamedTuple):
-    """The number of letters in right-to-left and left-to-right scripts in a text, without those in code."""
-
-    right: int
-    left: int
-
-
-NO_LETTERS = Letters(right=0, left=0)
-
 CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
 """Regions that Slack shows as code; it may not know indented ones."""
 
@@ -145,12 +136,9 @@ def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX
     return [Part(stretches=render(joined(run), addresses)) for run in _runs(pieces, splitter)]
 
 
-def render_whole(document: Document, addresses: Addresses, *, above: Letters = NO_LETTERS) -> str:
-    """Return a text with placeholders as one part of any length.
-
-    `above` are the letters of the text that it continues.
-    """
-    document = directed(readable(document, beside_right=above.right > 0), above)
+def render_whole(document: Document, addresses: Addresses) -> str:
+    """Return a text with placeholders as one part of any length."""
+    document = directed(readable(document))
     splitter = Splitter(limit=MAX_BLOCK, addresses=addresses)
     whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
     return "".join([stretch for _, stretch in render(joined(whole), addresses)])
@@ -264,12 +252,6 @@ class _Strength(dict[int, str]):
 _STRENGTH = _Strength()
 
 
-def count_letters(document: Document, above: Letters = NO_LETTERS) -> Letters:
-    """Return the letters of a text and of the text that it continues."""
-    strengths = _strengths(document)
-    return Letters(right=above.right + strengths.count("R"), left=above.left + strengths.count("L"))
-
-
 def _strengths(document: Document) -> str:
     """Return the directions of a text's characters, with spaces for code and addresses."""
     code = [(region.start, region.end) for region in document.regions if region.kind in _CODE]
@@ -277,11 +259,11 @@ def _strengths(document: Document) -> str:
     return words.translate(_STRENGTH)
 
 
-def directed(document: Document, above: Letters = NO_LETTERS) -> Document:
+def directed(document: Document) -> Document:
     """Return a document whose right-to-left lines and cells begin with a letter or a mark of that direction.
 
-    A line is right-to-left if most of its letters are, or if any is and most letters of the whole text, including those
-    `above` it, are. Code and addresses do not count.
+    A line is right-to-left if most of its letters are, or if any is and most letters of the whole text are. Code and
+    addresses do not count.
     """
     text = document.text
     if text.isascii() or not RIGHT_LETTER.search(text):
@@ -290,8 +272,8 @@ def directed(document: Document, above: Letters = NO_LETTERS) -> Document:
     if not units:
         return document
     code = [region for region in document.regions if region.kind in _CODE]
-    strengths, letters = _strengths(document), count_letters(document, above)
-    mostly = letters.right > letters.left
+    strengths = _strengths(document)
+    mostly = _more_right(strengths, 0, len(strengths))
     edits: list[Edit] = []
     for start, end in units:
         if "R" in strengths[start:end] and (mostly or _more_right(strengths, start, end)):

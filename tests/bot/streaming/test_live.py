@@ -55,7 +55,7 @@ async def longest_step(text: str, delta: int) -> float:
             began = time.thread_time()
             await asyncio.sleep(0.001)
             longest = max(longest, time.thread_time() - began)
-            if live.text.length == len(text) and (live.has_shown_text or not live.text.unread):
+            if live.text.length == len(text) and (live.has_shown_text or not live.text.is_due):
                 read.set()
 
     question = await workspace.ask()
