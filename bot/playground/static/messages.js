@@ -36,17 +36,12 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     return rating;
   }
 
-  async function choose(menu, at) {
-    const found = elementOf(menu);
-    if (found && (await confirmed(found.element.confirm))) await send(menu, at);
-  }
-
-  async function press(button) {
-    if (!button || button.ariaDisabled || !elementOf(button)) return;
-    if (!(await confirmed(elementOf(button).element.confirm))) return;
-    button.ariaDisabled = "true"; // a `disabled` button would lose the focus
-    await send(button);
-    button.ariaDisabled = null;
+  async function press(node, at) {
+    const found = node && !node.ariaDisabled && elementOf(node);
+    if (!found || !(await confirmed(found.element.confirm))) return;
+    node.ariaDisabled = "true"; // a `disabled` button would lose the focus
+    await send(node, at);
+    node.ariaDisabled = null;
   }
 
   // `at` says which choice of an element that has several.
@@ -96,7 +91,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     render(body, message.blocks.length || !message.text ? message.blocks : [text]);
     body.querySelectorAll(TABLES).forEach((table) => (table.tabIndex = 0));
     gatherCitations(body);
-    attachMenus(body, { optionsOf: (menu) => elementOf(menu).element.options, onChoose: choose });
+    attachMenus(body, { optionsOf: (menu) => elementOf(menu).element.options, onChoose: press });
   }
 
   // A stream is read aloud when it ends, not at each word; a message that is edited, when it is left alone.
