@@ -1,6 +1,6 @@
-"""What admins allow, tried on every surface: a signed request in, what reached the services and what was shown out.
+"""What admins allow, tried on a surface: a signed request in, what reached the services and what was shown out.
 
-A new setting is a line in `ROWS`, a new surface one in `SURFACES`; each setting is tried on each surface.
+A new setting is a line in `SETTINGS`, a new surface one in `SURFACES`; each setting is tried on each surface.
 """
 
 from __future__ import annotations
@@ -12,26 +12,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
-import psycopg
-import pytest
-
-from bot.listeners.admission import MEMBERS_ONLY
-from bot.preferences.settings import NOT_ADMIN
 from bot.settings import Settings
 from bot.worker.runner import NOT_ALLOWED_HERE
 from perplexity.models import EFFORTS
 from tests.driver import TS, Driver, Message
-from tests.end_to_end.test_outsiders import GUESTS
-from tests.fakes.all_services import Services, services, with_all_services
-
-__all__ = ["services"]
+from tests.fakes.all_services import Services, with_all_services
 
 ADMIN = "U9"
 LATER = "1795255260.000100"
 
 
-@pytest.fixture
-def settings(settings: Settings, services: Services) -> Settings:
+def with_follow_ups(settings: Settings, services: Services) -> Settings:
     return with_all_services(settings, services).model_copy(update={"follow_ups": "always"})
 
 
@@ -134,11 +125,17 @@ SURFACES: Mapping[str, Surface] = {
     "follow-up": Surface(act=by_follow_up, before=answered_mention, takes_options=True),
     "button": Surface(act=by_button, before=answered_command),
     "form": Surface(act=by_form, before=nothing),
+    "agent": Surface(act=by_agent, before=nothing),
+}
+"""Those of the core."""
+
+OF_FEATURES: Mapping[str, Surface] = {
     "digest": Surface(act=by_digest, before=planned_digest),
     "check": Surface(act=by_check, before=nothing),
     "deep dive": Surface(act=by_deepdive, before=nothing),
-    "agent": Surface(act=by_agent, before=nothing),
 }
+
+EVERYWHERE = frozenset(SURFACES) | frozenset(OF_FEATURES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +174,7 @@ def only_from(site: str) -> Callable[[Cell], bool]:
     return holds
 
 
-ROWS: dict[str, Row] = {
+SETTINGS: dict[str, Row] = {
     "sites of the workspace": Row(typed=["workspace allow a.example"], holds=only_from("a.example")),
     "sites that a channel narrows": Row(
         typed=["channel allow b.example, c.example", "workspace allow a.example, b.example"],
@@ -187,7 +184,7 @@ ROWS: dict[str, Row] = {
         typed=["channel allow b.example", "workspace allow a.example"],
         holds=lambda cell: cell.surface == "form" or only_from("a.example")(cell),
         says=dict.fromkeys(("command", "button"), "answers in this channel come from b.example only"),
-        refused=frozenset(SURFACES) - {"form"},
+        refused=EVERYWHERE - {"form"},
     ),
 }
 
@@ -221,7 +218,7 @@ def stored_nowhere(cell: Cell) -> bool:
 
 OPTIONED = frozenset({"command", "mention", "follow-up"})
 
-ROWS |= {
+SETTINGS |= {
     **{
         f"effort of the {place}": Row(
             typed=[f"{place} max-effort fast"],
@@ -284,29 +281,32 @@ ROWS |= {
 }
 
 
-ROWS |= {
+SETTINGS |= {
     "people of a user group": Row(
         typed=["channel askers <!subteam^S1|@desk> U7"], holds=lambda cell: NOT_ALLOWED_HERE not in cell.shown
     ),
     "people of another user group": Row(
         typed=["channel askers S2"],
         holds=lambda cell: cell.surface == "form" or not cell.asked,  # its answer is a direct message
-        says=dict.fromkeys(set(SURFACES) - {"form", "digest", "follow-up"}, NOT_ALLOWED_HERE),
-        refused=frozenset(SURFACES) - {"form"},
+        says=dict.fromkeys(EVERYWHERE - {"form", "digest", "follow-up"}, NOT_ALLOWED_HERE),
+        refused=EVERYWHERE - {"form"},
     ),
+}
+
+BUDGETS: Mapping[str, Row] = {
     "a budget by week": Row(
         command="budget",
         typed=["user 0 week"],
         holds=lambda cell: not cell.asked,
         says=dict.fromkeys(("command", "mention", "button", "form"), "Your budget for this week is $0.00"),
-        refused=frozenset(SURFACES),
+        refused=EVERYWHERE,
     ),
 }
 
 
 async def cell_of(harness: Driver, services: Services, row: Row, name: str) -> Cell:
     """Ask on a surface under the settings of a row."""
-    surface = SURFACES[name]
+    surface = (SURFACES | OF_FEATURES)[name]
     harness.slack.workspace.admins.add(ADMIN)
     harness.slack.workspace.groups = {"S1": ["U2", "U1"], "S2": ["U2"]}
     before = await surface.before(harness)
@@ -327,113 +327,12 @@ def log(services: Services) -> list[tuple[str, dict[str, Any]]]:
     return [*bodies, *(("/model", dict(body)) for body in services.model.requests)]
 
 
-@pytest.mark.parametrize("surface", SURFACES)
-@pytest.mark.parametrize("row", ROWS)
-async def test_setting_by_surface(harness: Driver, services: Services, row: str, surface: str) -> None:
-    cell = await cell_of(harness, services, ROWS[row], surface)
+async def assert_holds(harness: Driver, services: Services, row: Row, surface: str) -> Cell:
+    """Ask on a surface under the settings of a row, and look at what holds of it."""
+    cell = await cell_of(harness, services, row, surface)
 
-    assert bool(cell.searching) is (surface not in ROWS[row].refused)
-    assert ROWS[row].holds(cell)
-    assert ROWS[row].says.get(surface, "") in cell.shown
+    assert bool(cell.searching) is (surface not in row.refused)
+    assert row.holds(cell)
+    assert row.says.get(surface, "") in cell.shown
     assert harness.slack.refusals == []
-    highest = {"effort of the workspace": "fast", "nothing stored": "medium"}.get(row)
-    if surface == "form" and highest is not None:
-        assert (cell.answers[0]["effort"], "instead of" in cell.shown) == (highest, False)
-
-
-OTHERS: Mapping[str, Mapping[str, Any]] = {
-    "a member": {"id": "U7", "team_id": "T1"},
-    **GUESTS,
-}
-
-
-@pytest.mark.parametrize("kind", OTHERS)
-async def test_no_one_else_sets_or_sees_what_a_workspace_allows(harness: Driver, kind: str) -> None:
-    harness.slack.workspace.profiles["U7"] = dict(OTHERS[kind])
-    other = replace(harness, person=replace(harness.person, user="U7"))
-    for typed in ("workspace allow a.example", "workspace reset", "workspace"):
-        async with await other.person.type_command(f"/pplx settings {typed}", trigger=str(uuid4())) as response:
-            assert response.status == 200
-            told = await response.text()
-        await harness.settle()
-        told += " ".join(post.shown_text for post in harness.slack.posts)
-        assert MEMBERS_ONLY in told or NOT_ADMIN in told
-        assert "Saved." not in told
-
-    harness.slack.workspace.admins.add(ADMIN)
-    admin = replace(harness, person=replace(harness.person, user=ADMIN))
-    assert "a.example" not in json.dumps(await admin.answered("/pplx settings workspace"))
-
-
-async def test_the_form_has_the_part_of_the_workspace_for_admins_and_is_checked_again(harness: Driver) -> None:
-    harness.slack.workspace.admins.add(ADMIN)
-    for user in ("U1", ADMIN):
-        person = replace(harness.person, user=user)
-        async with await person.type_command("/pplx settings", trigger=str(uuid4())) as response:
-            assert response.status == 200
-        shown = {block.get("block_id") for block in harness.slack.modal(user).blocks}
-        assert ("workspace:allow" in shown) is (user == ADMIN)
-    view = harness.slack.modal(ADMIN)
-
-    await harness.submit(view, **{"workspace:allow": "a.example"})
-    assert list(view_errors(harness, view)) == ["own:model"]
-    changed = {"workspace:allow": "", "workspace:deny": "b.example", "channel:deny": "c.example"}
-    assert await harness.as_user(ADMIN).submit(**changed) == {}
-
-    admin = replace(harness, person=replace(harness.person, user=ADMIN))
-    told = json.dumps(await admin.answered("/pplx settings workspace"))
-    assert ("a.example" in told, "*b.example*" in told, "*c.example*" in told) == (False, True, True)
-
-
-def view_errors(harness: Driver, view: Any) -> Mapping[str, str]:
-    left = harness.slack.views.find(view.id)
-    return {} if left is None else left.errors
-
-
-async def test_a_channel_that_would_be_left_no_site_is_told_what_is_allowed(harness: Driver) -> None:
-    harness.slack.workspace.admins.add(ADMIN)
-    admin = replace(harness, person=replace(harness.person, user=ADMIN))
-    await admin.answered("/pplx settings workspace allow a.example")
-    refusal = "answers in this workspace come from a.example only"
-
-    assert refusal in json.dumps(await harness.answered("/pplx settings channel allow b.example"))
-    await harness.ask("/pplx settings", trigger=str(uuid4()))
-    assert refusal in (await harness.submit(**{"channel:allow": "b.example"}))["channel:allow"]
-    assert "b.example" not in json.dumps(await harness.answered("/pplx settings channel"))
-
-
-async def test_instructions_are_shown_in_what_was_sent_and_of_them_the_audit_log_keeps_the_length(
-    harness: Driver,
-) -> None:
-    await harness.answered(f"/pplx settings channel instructions {STYLE}")
-    answer = await answered_command(harness)
-    await harness.click(answer, "more", "sent")
-    await harness.slack.wait_until(lambda: STYLE in json.dumps(harness.slack.modal().blocks))
-
-    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
-        recorded = await connection.execute("SELECT after::text FROM audit_outbox UNION SELECT after::text FROM audit")
-        told = str(await recorded.fetchall())
-    assert (STYLE in told, f"{len(STYLE)} characters" in told) == (False, True)
-
-
-async def test_instructions_that_are_too_long_are_refused(harness: Driver) -> None:
-    told = json.dumps(await harness.ask(f"/pplx settings channel instructions {'long ' * 301}"))
-
-    assert "It takes at most 1,500 characters" in told
-
-
-async def test_a_preferred_model_that_is_not_allowed_is_left_out(harness: Driver) -> None:
-    harness.slack.workspace.admins.add(ADMIN)
-    await harness.answered("/pplx settings model openai/gpt-6-luna")
-    await replace(harness, person=replace(harness.person, user=ADMIN)).answered("/pplx settings workspace models none")
-
-    await harness.answered("/ask why is the sky blue")
-
-    assert [request.json.get("effort") for request in harness.perplexity.requests] == ["fast"]
-
-
-async def test_no_button_offers_what_is_not_allowed(harness: Driver) -> None:
-    assert "go_deeper" in json.dumps(await answered_command(harness))
-    await harness.answered("/pplx settings channel max-effort low")
-
-    assert "go_deeper" not in json.dumps(await answered_command(harness))
+    return cell
