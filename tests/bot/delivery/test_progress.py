@@ -42,7 +42,7 @@ class ProgressHarness:
             id=uuid4(),
             delivery_key=str(uuid4()),
             surface="mention" if in_thread else "slash",
-            command="deepdive",
+            command="ask",
             text="heat pumps",
             team_id="T1",
             channel_id="C1",

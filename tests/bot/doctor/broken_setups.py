@@ -380,13 +380,14 @@ BREAKINGS: Sequence[Breaking] = (
     malformed_oauth,
     oauth_next_to_a_token,
     malformed_limits,
-    nothing_to_spend,
     unknown_admins,
     no_one_to_tell,
     bad_pattern,
     texts_kept_too_long,
-    spent,
     used_shortcuts,
     events_dropped,
     other_programs,
 )
+
+OF_BUDGETS: Sequence[Breaking] = (nothing_to_spend, spent)
+"""What the checks of budgets find."""

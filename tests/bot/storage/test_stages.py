@@ -40,7 +40,7 @@ async def claimed(database: str) -> AsyncIterator[ClaimedQuestion]:
             id=uuid4(),
             delivery_key=str(uuid4()),
             surface="slash",
-            command="deepdive",
+            command="ask",
             text="heat pumps",
             team_id="T1",
             channel_id="C1",
