@@ -222,7 +222,7 @@ def slack_connection(settings: Settings, offers: Offers) -> tuple[SlackConnectio
         bot_token=bot_token,
         origin=origin,
         commands=slash_commands(offers.commands, prefix=settings.command_prefix),
-        prompts=_prompts(settings),
+        prompts=_prompts(settings, offers),
         shortcuts=features.get("shortcuts", ()),
         home_tab=features["app_home"]["home_tab_enabled"],
         allow_any_host=not is_loopback(settings.bind_host),
@@ -253,14 +253,19 @@ def load_or_create_secret(folder: Path) -> str:
     return secret
 
 
-def _prompts(settings: Settings) -> tuple[Prompt, ...]:
-    """Return the recorded examples on the page; none if a key is set."""
+def _prompts(settings: Settings, offers: Offers) -> tuple[Prompt, ...]:
+    """Return the recorded examples on the page, of the commands that there are; none if a key is set."""
     if not settings.keyless:
         return ()
     from bot.playground.examples import EXAMPLES, command_line
     from bot.playground.server import Prompt
 
-    return tuple(Prompt(label=one.label, line=command_line(one, prefix=settings.command_prefix)) for one in EXAMPLES)
+    known = {command.name for command in offers.commands}
+    return tuple(
+        Prompt(label=one.label, line=command_line(one, prefix=settings.command_prefix))
+        for one in EXAMPLES
+        if one.command in known
+    )
 
 
 def _secret_value(secret: SecretStr | None) -> str | None:

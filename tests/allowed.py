@@ -119,7 +119,7 @@ async def by_agent(harness: Driver, _: str, __: Message) -> None:
     await harness.answered("/ask --agent why is the sky blue")
 
 
-SURFACES: Mapping[str, Surface] = {
+SURFACES: dict[str, Surface] = {
     "command": Surface(act=by_command, before=nothing, takes_options=True),
     "mention": Surface(act=by_mention, before=nothing, takes_options=True),
     "follow-up": Surface(act=by_follow_up, before=answered_mention, takes_options=True),
@@ -129,7 +129,7 @@ SURFACES: Mapping[str, Surface] = {
 }
 """Those of the core."""
 
-OF_FEATURES: Mapping[str, Surface] = {
+OF_FEATURES: dict[str, Surface] = {
     "digest": Surface(act=by_digest, before=planned_digest),
     "check": Surface(act=by_check, before=nothing),
     "deep dive": Surface(act=by_deepdive, before=nothing),

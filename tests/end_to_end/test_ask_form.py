@@ -188,19 +188,23 @@ WRONG = [
     ("search", {"question": "\u200b"}, "question", "empty"),
     ("ask", {"question": " \n"}, "question", "Write your question."),
     ("search", {"question": " "}, "question", "Write what to search for."),
-    ("deepdive", {"question": " "}, "question", "Write your topic."),
 ]
+
+
+async def assert_explained(harness: Driver, command: str, values: dict[str, Any], block: str, said: str) -> None:
+    """Submit the form of a command with a wrong value, and look at what is said below its field."""
+    view = await choose(harness, await open_form(harness), command)
+    errors = await harness.submit(view, **{"question": QUESTION, **values})
+
+    assert (list(errors), said in errors.get(block, "")) == ([block], True), errors
+    assert (asked(harness), posted(harness)) == ([], [])
 
 
 @pytest.mark.parametrize(("command", "values", "block", "said"), WRONG)
 async def test_a_wrong_value_is_explained_below_its_field(
     harness: Driver, command: str, values: dict[str, Any], block: str, said: str
 ) -> None:
-    view = await choose(harness, await open_form(harness), command)
-    errors = await harness.submit(view, **{"question": QUESTION, **values})
-
-    assert (list(errors), said in errors.get(block, "")) == ([block], True), errors
-    assert (asked(harness), posted(harness)) == ([], [])
+    await assert_explained(harness, command, values, block, said)
 
 
 async def test_a_question_of_three_thousand_characters_is_asked_whole(harness: Driver) -> None:
@@ -418,6 +422,16 @@ async def test_a_form_of_another_version_is_explained(harness: Driver) -> None:
         assert (await response.json())["errors"] == {"question": UNKNOWN_FORM}
 
 
+async def assert_opens(harness: Driver, typed: str, title: str, fields: list[str]) -> None:
+    """Type a command alone, and look at its form."""
+    async with await harness.person.type_command(typed) as response:
+        assert (response.status, await response.text()) == (200, "")
+
+    view = harness.slack.modal()
+    assert (view.content["title"]["text"], [block["block_id"] for block in view.blocks]) == (title, fields)
+    assert check_view(dict(view.content)) == []
+
+
 @pytest.mark.parametrize(
     ("typed", "title", "fields"),
     [
@@ -425,16 +439,10 @@ async def test_a_form_of_another_version_is_explained(harness: Driver) -> None:
         ("/pplx ask", "Ask a question", ["question", "audience", "--effort", "ask_more"]),
         ("/search", "Search for pages", ["question", "audience", "ask_more"]),
         ("/x-news", "Read the news", ["question", "category", "audience", "ask_more"]),
-        ("/deepdive", "Deep dive", ["question", "audience", "ask_more"]),
     ],
 )
 async def test_a_command_alone_opens_its_form(harness: Driver, typed: str, title: str, fields: list[str]) -> None:
-    async with await harness.person.type_command(typed) as response:
-        assert (response.status, await response.text()) == (200, "")
-
-    view = harness.slack.modal()
-    assert (view.content["title"]["text"], [block["block_id"] for block in view.blocks]) == (title, fields)
-    assert check_view(dict(view.content)) == []
+    await assert_opens(harness, typed, title, fields)
 
 
 async def test_an_expired_trigger_of_a_command_alone_gets_its_help(harness: Driver) -> None:
@@ -446,15 +454,16 @@ async def test_an_expired_trigger_of_a_command_alone_gets_its_help(harness: Driv
 
 
 async def test_the_form_shows_the_settings_and_what_it_shows_is_asked(harness: Driver) -> None:
-    await harness.ask("/pplx settings visibility public", trigger="s1")
-    await harness.ask("/pplx settings effort high", trigger="s2")
-    await harness.wait_until_settled(2)
+    await harness.execute(
+        "INSERT INTO person_settings (team_id, user_id, settings) VALUES ('T1', 'U1', %s)",
+        json.dumps({"visibility": "public", "model": "high"}),
+    )
     await harness.person.type_command("/ask", trigger="t3")
     view = harness.slack.modal()
     shown = [block["element"]["initial_option"]["text"]["text"] for block in view.blocks[1:3]]
     assert shown == ["Everyone here", "Much longer"]
 
     assert await harness.submit(view, question=QUESTION, audience="--private", effort="fast") == {}
-    await harness.wait_until_settled(3)
+    await harness.wait_until_settled(1)
     assert harness.slack.posts[-1].payload["response_type"] == "ephemeral"
     assert "fast" in json.dumps(asked(harness)[-1])

@@ -54,19 +54,6 @@ async def ask(harness: Driver, text: str) -> str:
     return question
 
 
-@pytest.mark.parametrize("text", ["/search wheels", "/ask why?", "search wheels", "news technology", "why?"])
-async def test_a_stop_in_the_home_tab_replaces_the_status_message(harness: Driver, text: str) -> None:
-    question = await ask(harness, text)
-
-    await harness.open_home("stop")  # where a click has no address for a reply
-    await harness.press_home("stop", question)
-    await wait_until_cleared(harness)
-
-    shown = harness.slack.thread("DU1", TS) or [p for p in harness.slack.posts if p.method == "response_url"]
-    assert "*Stopped" in shown[-1].shown_text
-    assert '"stop"' not in shown[-1].shown_text
-
-
 @pytest.mark.parametrize("fault", [BUSY, BROKEN], ids=["busy", "broken"])
 async def test_a_stop_whose_replies_are_refused_is_shown_later(harness: Driver, fault: Fault) -> None:
     question = await ask(harness, "/search wheels")
@@ -227,40 +214,6 @@ async def test_a_stop_that_an_append_finds_is_counted_and_cleared_up(harness: Dr
     assert "You stopped" in shown.shown_text
     async with harness.session.get(f"{harness.url}/metrics") as response:
         assert 'questions_settled_total{command="ask",state="stopped"} 1.0' in await response.text()
-
-
-@pytest.mark.parametrize("text", ["search wheels", "/search wheels"])
-async def test_an_erasure_removes_the_status_message_of_what_is_open(harness: Driver, text: str) -> None:
-    await ask(harness, text)
-    await harness.open_home("wheels")
-
-    await harness.press_home("erase_own_data")
-    await harness.home("I’ve erased everything that I kept about you in this workspace.")
-
-    assert not harness.slack.thread("DU1", TS)
-    removed = [body for way, body in harness.slack.calls if way == "response_url" and body.get("delete_original")]
-    assert len(removed) == text.startswith("/")
-
-
-async def test_the_run_of_what_is_asked_while_the_data_is_being_erased_is_cancelled(harness: Driver) -> None:
-    await ask(harness, "search wheels")
-    await harness.open_home("wheels")
-    harness.slack.lasting["chat.delete"] = BROKEN
-    await harness.press_home("erase_own_data")
-    begin_endless_run(harness)
-    asked = len(await harness.perplexity.wait_for(1))
-    harness.perplexity.release()
-
-    async with asyncio.timeout(60):
-        # One that is stopped before it is sent begins no run.
-        while len(harness.perplexity.requests) == asked:
-            await harness.ask("/ask --model high why?", trigger=str(asyncio.get_running_loop().time()))
-            await asyncio.sleep(1)
-        await harness.perplexity.cancel_requested.wait()
-    del harness.slack.lasting["chat.delete"]
-    await harness.home("I’ve erased everything that I kept about you in this workspace.")
-
-    assert {*harness.perplexity.cancelled} == {"resp_1"}
 
 
 @pytest.mark.parametrize("text", ["/search wheels", "/ask why?"])

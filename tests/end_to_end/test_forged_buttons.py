@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from uuid import uuid4
 
 import pytest
@@ -12,29 +13,39 @@ from tests.driver import Driver
 
 pytestmark = pytest.mark.trust(20)
 
-BELOW = (("share", None), ("more", "go_deeper"), ("sources", None), ("more", "regenerate"), ("more", "save"))
-"""The buttons below a private answer, with the choices of its menu."""
+BELOW = [("more", "go_deeper"), ("sources", None), ("more", "regenerate")]
+"""The core's buttons below a private answer, with the choices of its menu."""
 
 
-async def test_a_private_answer_s_buttons_are_its_asker_s(harness: Driver) -> None:
+async def assert_its_asker_s(harness: Driver, below: Sequence[tuple[str, str | None]]) -> None:
+    """Have others use the buttons below a private answer."""
     answer = await harness.answered("/ask why")
     harness.slack.workspace.admins.add("U9")
     requests = len(harness.perplexity.requests)
 
-    for action, choice in BELOW:
+    for action, choice in below:
         for other in ("U2", "U9"):
             said = await harness.as_user(other).told(answer, action, choice)
             assert "Only the person who asked" in said or NOT_YOUR_ANSWER in said, action
     assert (len(harness.perplexity.requests), len(await harness.questions())) == (requests, 1)
 
 
-async def test_a_stale_button_explains_itself(harness: Driver) -> None:
+async def assert_explained(harness: Driver, below: Sequence[tuple[str, str | None]]) -> None:
+    """Use the buttons below an answer that is deleted."""
     answer = await harness.answered("/ask why")
     await harness.execute("DELETE FROM questions")
 
-    for action, choice in BELOW:
+    for action, choice in below:
         assert UNKNOWN_ANSWER in await harness.told(answer, action, choice), action
     assert await harness.questions() == []
+
+
+async def test_a_private_answer_s_buttons_are_its_asker_s(harness: Driver) -> None:
+    await assert_its_asker_s(harness, BELOW)
+
+
+async def test_a_stale_button_explains_itself(harness: Driver) -> None:
+    await assert_explained(harness, BELOW)
 
 
 async def test_two_clicks_at_once_are_one_question(harness: Driver) -> None:

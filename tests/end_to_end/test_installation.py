@@ -36,11 +36,20 @@ async def send_event(person: Person, event: dict[str, Any], *, id: str = "Ev9") 
         return response.status
 
 
+DIGEST = """
+    INSERT INTO digests (id, team_id, user_id, number, channel_id, category, topic, days, at, zone, silence, next_at)
+    SELECT id, team_id, user_id, 1, channel_id, 'technology', 'databases', '{0}', '9:00', 'UTC', '{}',
+        now() + interval '1 day'
+    FROM questions LIMIT 1
+"""
+"""A digest of who asked, as the feature for digests writes it."""
+
+
 async def start_questions(harness: Driver) -> None:
     """Keep a digest, an answer, and a deep run that goes on at Perplexity."""
-    await harness.ask('/pplx watch technology "databases" daily 9:00', trigger="w1")
     await harness.ask("/ask why", trigger="w2")
-    await harness.wait_until_settled(2)
+    await harness.wait_until_settled(1)
+    await harness.execute(DIGEST)
     await harness.ask("/ask --model high why not", trigger="w3")
 
 
@@ -145,8 +154,9 @@ async def test_a_new_token_opens_again_and_digests_go_on(
 ) -> None:
     async with a_process(settings, database) as first:
         person = person_at(first, slack, session)
-        async with await person.type_command('/pplx watch technology "databases" daily 9:00', trigger="w1"):
+        async with await person.type_command("/ask what are databases?", trigger="w1"):
             await slack.wait_for(1)
+        await execute(database, DIGEST)
         due = await rows(database, "SELECT next_at FROM digests")
         await send_event(person, REVOKED)
         await wait_for_rows(database, "SELECT state FROM digests", [("paused",)])

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -39,10 +38,14 @@ def guest(harness: Driver, profile: Mapping[str, Any], *, user: str = "U7") -> P
     return replace(harness.person, user=user)
 
 
-async def settings_of_channel(harness: Driver, words: str) -> None:
-    before = len(await harness.questions())
-    await harness.ask(f"/pplx settings channel {words}", trigger=str(uuid4()))
-    await harness.wait_until_settled(before + 1)
+async def set_external(harness: Driver, external: bool | None) -> None:
+    """Have a channel be open to outsiders, be closed, or be as the settings of the app say."""
+    await harness.execute("DELETE FROM channel_settings")
+    if external is not None:
+        await harness.execute(
+            "INSERT INTO channel_settings (team_id, channel_id, user_id, settings) VALUES ('T1', 'C1', 'U9', %s)",
+            json.dumps({"external": external}),
+        )
 
 
 async def ask_everywhere(harness: Driver, person: Person, *, number: int = 1) -> None:
@@ -89,7 +92,7 @@ async def test_who_cannot_be_known_is_refused_everywhere(harness: Driver, why: s
 
 
 async def test_an_open_channel_needs_no_profile(harness: Driver) -> None:
-    await settings_of_channel(harness, "external on")
+    await set_external(harness, True)
     harness.slack.fail("users.info", *[refusal("missing_scope")] * 20)
     await ask_everywhere(harness, replace(harness.person, user="U7"))
 
@@ -97,7 +100,7 @@ async def test_an_open_channel_needs_no_profile(harness: Driver) -> None:
 
 
 async def test_a_channel_that_is_open_answers_outsiders_there_and_nowhere_else(harness: Driver) -> None:
-    await settings_of_channel(harness, "external on")
+    await set_external(harness, True)
     person = guest(harness, GUESTS["a guest"])
     await ask_everywhere(harness, person)
 
@@ -109,14 +112,14 @@ async def test_a_channel_that_is_open_answers_outsiders_there_and_nowhere_else(h
     await ask_everywhere(harness, person, number=2)
     assert len(harness.perplexity.requests) == 4
 
-    await settings_of_channel(harness, "external reset")
+    await set_external(harness, None)
     await ask_everywhere(harness, person, number=3)
     assert len(harness.perplexity.requests) == 4
 
 
-@pytest.mark.parametrize("line", ["/pplx settings channel external off", "/pplx watch tech daily 9:00", "/pplx status"])
-async def test_an_open_channel_is_open_for_questions_alone(harness: Driver, line: str) -> None:
-    await settings_of_channel(harness, "external on")
+async def assert_refused(harness: Driver, line: str) -> None:
+    """Have an outsider type what is no question, in a channel that is open."""
+    await set_external(harness, True)
     person = guest(harness, GUESTS["a stranger"])
     harness.slack.workspace.channels["C1"] = {"creator": "U7"}
     before = len(await harness.questions())
@@ -127,15 +130,8 @@ async def test_an_open_channel_is_open_for_questions_alone(harness: Driver, line
     assert MEMBERS_ONLY in harness.slack.posts[-1].shown_text
 
 
-async def test_an_outsider_opens_no_channel(harness: Driver) -> None:
-    person = guest(harness, GUESTS["a guest"])
-    harness.slack.workspace.channels["C1"] = {"creator": "U7"}
-    async with await person.type_command("/pplx settings channel external on", trigger="x") as response:
-        assert response.status == 200
-    await harness.wait_until_settled(1)
-    await ask_everywhere(harness, person)
-
-    assert harness.perplexity.requests == []
+async def test_an_open_channel_is_open_for_questions_alone(harness: Driver) -> None:
+    await assert_refused(harness, "/pplx status")
 
 
 @pytest.mark.settings(allow_external_users=True)
@@ -143,7 +139,7 @@ async def test_a_channel_can_be_closed(harness: Driver) -> None:
     person = guest(harness, GUESTS["a guest"])
     await ask_everywhere(harness, person)
     assert len(harness.perplexity.requests) == 3
-    await settings_of_channel(harness, "external off")
+    await set_external(harness, False)
     await ask_everywhere(harness, person, number=2)
 
     # The direct message is answered as before.
@@ -159,16 +155,16 @@ class TestThreads:
         slack.workspace.scopes += [scope.name for scope in CHANNEL_HISTORY]
         return settings.model_copy(update={"thread_history": "full"})
 
-    @pytest.mark.parametrize("channel", ["reset", "on"])
+    @pytest.mark.parametrize("external", [None, True])
     async def test_what_outsiders_wrote_in_a_thread_goes_along_with_no_question(
-        self, harness: Driver, channel: str
+        self, harness: Driver, external: bool | None
     ) -> None:
-        await settings_of_channel(harness, f"external {channel}")
+        await set_external(harness, external)
         harness.slack.workspace.profiles["U7"] = {"is_stranger": True}
         harness.slack.write("U7", "Their secret", ts=ROOT, thread_ts=ROOT, user_team="T2")
         harness.slack.write("U2", "Our words", ts="1795255210.000000", thread_ts=ROOT)
         await harness.mention("Who is right?", ts="1795255290.000100", thread_ts=ROOT)
-        await harness.wait_until_settled(2)
+        await harness.wait_until_settled(1)
 
         sent = json.dumps(asked_in(harness.perplexity.requests[0]))
         assert "Our words" in sent

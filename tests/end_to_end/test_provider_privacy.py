@@ -11,6 +11,7 @@ import pytest
 from bot.privacy.sent_requests import load_sent
 from bot.settings import Settings
 from bot.slack.scopes import CHANNEL_HISTORY
+from tests.docs.pages import is_here
 from tests.driver import KEY, Driver
 from tests.fakes.all_services import Services, services, with_all_services
 from tests.fakes.person import BOT_USER
@@ -38,14 +39,19 @@ def settings(settings: Settings, services: Services, slack: FakeSlack) -> Settin
     return with_all_services(settings, services).model_copy(update={"thread_history": "full", "next_questions": True})
 
 
-COMMANDS = (
-    "/ask why is the sky blue",
-    "/ask --reasoning --public --domain a.example why",
-    "/ask --agent why is grass green",
-    "/ask --model high how",
-    "/search --recency week why",
-    "/news tech",
-    "/deepdive heat pumps",
+COMMANDS = tuple(
+    filter(
+        is_here,
+        (
+            "/ask why is the sky blue",
+            "/ask --reasoning --public --domain a.example why",
+            "/ask --agent why is grass green",
+            "/ask --model high how",
+            "/search --recency week why",
+            "/news tech",
+            "/deepdive heat pumps",
+        ),
+    )
 )
 
 
@@ -98,7 +104,7 @@ async def sent_requests(harness: Driver) -> Counter[tuple[str, str, str]]:
 
 def number(line: str, place: int) -> str:
     """Return a line that no other question has."""
-    return f"{line} {place}" if not line.startswith(("/news", "/deepdive")) else line
+    return f"{line} {place}" if not line.startswith(("/news", COMMANDS[-1])) else line
 
 
 async def test_what_is_kept_as_sent_is_what_the_services_received_for_500_questions(
@@ -107,7 +113,7 @@ async def test_what_is_kept_as_sent_is_what_the_services_received_for_500_questi
     """By command: every request that left, word for word, and no other."""
     services.perplexity.fail("/v1/agent", status=503, body={"error": {"message": "busy"}})
     lines = ["/ask why", "/ask why", "/search what", "/ask --reasoning --domain a.example é", "/news tech"] * 96
-    lines += ["/ask --agent how"] * 12 + ["/deepdive heat pumps"] * 8
+    lines += ["/ask --agent how"] * 12 + [COMMANDS[-1]] * 8
     for place, line in enumerate(lines):
         own = replace(harness, person=replace(harness.person, user=f"U{place % 50}"))
         await own.ask(number(line, place), trigger=f"t{place}")
@@ -145,7 +151,10 @@ async def test_the_asker_and_no_one_else_sees_what_was_sent(harness: Driver, ser
         assert json.dumps(text, ensure_ascii=False)[1:-1] in shown
 
 
-@pytest.mark.parametrize("line", ["/news tech", "/deepdive heat pumps", "/pplx check The sky is blue."])
+BELOW = ("/news tech", "/deepdive heat pumps", "/pplx check The sky is blue.")
+
+
+@pytest.mark.parametrize("line", [line for line in BELOW if is_here(line)])
 async def test_what_was_sent_is_below_every_answer(harness: Driver, services: Services, line: str) -> None:
     answer = await harness.answered(line)
     assert await harness.told(answer, "more", "sent") == ""
@@ -156,7 +165,8 @@ async def test_what_was_sent_is_below_every_answer(harness: Driver, services: Se
 
 
 async def test_what_asks_no_service_has_no_such_menu(harness: Driver) -> None:
-    for line in ("/pplx settings channel", "/pplx watch list"):
+    harness.slack.workspace.admins.add("U1")
+    for line in filter(is_here, ("/pplx status", "/pplx settings channel", "/pplx watch list")):
         answer = await harness.answered(line)
         assert "overflow" not in json.dumps(answer), line
 

@@ -96,14 +96,13 @@ async def test_what_costs_nothing_is_never_too_fast(pool: Pool) -> None:
 
 
 @pytest.mark.settings(user_questions_per_minute=2)
-async def test_the_wait_is_said_and_pause_is_taken(harness: Driver) -> None:
+async def test_the_wait_is_said(harness: Driver) -> None:
     shown = [await harness.ask("/ask why", trigger=f"t{number}") for number in range(3)]
 
     assert ["Searching the" in one["text"] for one in shown] == [True, True, False]
     assert shown[2]["text"].startswith("You’ve asked a lot in a short time. Ask again in about")
     seconds = int(shown[2]["text"].split("about ")[1].split(" s.")[0])
     assert 20 <= seconds <= 30
-    assert "Only admins" in (await harness.ask("/pplx pause", trigger="p"))["text"]
 
 
 @pytest.mark.settings(questions_at_once=1, open_questions_per_user=0)

@@ -1,4 +1,4 @@
-"""Sites that are allowed or denied go to the provider and hold for what comes back; a channel's rule wins."""
+"""Sites that are allowed or denied go to the provider and hold for what comes back."""
 
 from __future__ import annotations
 
@@ -48,21 +48,3 @@ async def test_a_denied_site_is_sent_and_its_source__marker_and_links_are_remove
     details = json.dumps(harness.slack.modal().blocks)
     assert "1 source on b.example left out, with 1 reference to it." in details
     assert "2 links on b.example removed." in details
-
-
-async def test_a_channel_s_rule_wins_over_what_a_person_chooses(harness: Driver) -> None:
-    await asked(harness, "/pplx settings channel deny b.example")
-    harness.perplexity.requests.clear()
-    sent, shown = await asked(harness, "/ask what is it")
-    assert '"-b.example"' in sent
-    assert "b.example/" not in shown
-
-    requests = len(harness.perplexity.requests)
-    _, refused = await asked(harness, "/ask --domain b.example what is it")
-    assert len(harness.perplexity.requests) == requests
-    assert "answers in this channel never come from b.example" in refused
-
-    await asked(harness, "/pplx settings domains b.example")
-    sent, shown = await asked(harness, "/ask what is it")
-    assert '"b.example"' not in sent
-    assert "b.example/" not in shown

@@ -126,27 +126,31 @@ async def test_every_part_of_a_private_answer_quotes_the_question(harness: Drive
     assert lines(harness.slack.posts[0])[0] == "“tell me everything”"
 
 
-@pytest.mark.parametrize(
-    ("typed", "quoted"),
-    [
-        ("/search --n 3 python wheels", "“python wheels”"),
-        ("/news tech --recency week chips", "*Technology news* · chips · past week"),
-        ("/ask --public why", "“why”"),
-        ("/deepdive heat pumps", "heat pumps"),
-    ],
-)
-async def test_searches_news_reports_and_failures_begin_with_it_too(harness: Driver, typed: str, quoted: str) -> None:
-    if typed.startswith("/news"):
-        harness.perplexity.script("/v1/agent", text_reply(STORIES))
-    if "--public" in typed:
-        refused = {"error": {"message": "no", "type": "invalid_request"}}
-        harness.perplexity.fail("/v1/agent", status=400, body=refused)
+async def assert_quoted(harness: Driver, typed: str, quoted: str) -> None:
+    """Ask, and look at what the last message begins with."""
     await harness.ask(typed)
     await harness.wait_until_settled(1)
 
     first = harness.slack.posts[-1].payload["blocks"][0]
     assert texts_in(first)[0] == quoted
     assert harness.slack.refusals == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "quoted"),
+    [
+        ("/search --n 3 python wheels", "“python wheels”"),
+        ("/news tech --recency week chips", "*Technology news* · chips · past week"),
+        ("/ask --public why", "“why”"),
+    ],
+)
+async def test_searches_news_and_failures_begin_with_it_too(harness: Driver, typed: str, quoted: str) -> None:
+    if typed.startswith("/news"):
+        harness.perplexity.script("/v1/agent", text_reply(STORIES))
+    if "--public" in typed:
+        refused = {"error": {"message": "no", "type": "invalid_request"}}
+        harness.perplexity.fail("/v1/agent", status=400, body=refused)
+    await assert_quoted(harness, typed, quoted)
 
 
 async def test_what_is_read_below_it_does_not_quote_it(harness: Driver) -> None:

@@ -18,8 +18,6 @@ from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
 from tests.driver import Driver, Message, execute
 from tests.fakes.audit import is_whole
-from tests.fakes.news_answers import BUDGET, PLANT, news_answer
-from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.personal_data import find_text, schema
 from tests.fakes.slack import FakeSlack, Post
 
@@ -102,17 +100,11 @@ async def test_the_buttons_of_old_answers_work(harness: Driver) -> None:
 
     await harness.click(answer, "sources")
     assert "https://a.example/1" in str(harness.slack.modal().content)
-    assert "already" in await harness.told(answer, "share")
 
     failed = await old_answer(harness, "what failed?")
     harness.script_answer("This works now. [1]")
     await harness.click(failed, "retry")
     await harness.slack.wait_until(lambda: any("This works now." in post.shown_text for post in harness.slack.posts))
-
-    rated = await old_answer(harness, "are heat pumps cheap?")
-    await harness.click(rated, "feedback", "down")
-    assert await harness.submit(comment="It is not.") == {}
-    assert await harness.rows("SELECT user_id, up, comment FROM feedback") == [("U1", False, "It is not.")]
 
 
 async def test_the_preferences_of_a_person_and_a_channel_hold(harness: Driver) -> None:
@@ -126,25 +118,6 @@ async def test_the_preferences_of_a_person_and_a_channel_hold(harness: Driver) -
     (asked,) = [one.json for one in harness.perplexity.requests if "is it so?" in str(one.json)]
     assert asked["language_preference"] == "de"
     assert "-bad.example" in str(asked)
-
-
-@pytest.fixture
-async def due(database: str, perplexity: FakePerplexity) -> None:
-    """Have the digest come due before the upgraded app starts, with nothing else to do."""
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        await connection.execute("UPDATE digests SET next_at = now() - interval '1 minute'")
-        await connection.execute("UPDATE questions SET state = 'stopped' WHERE user_id IN ('U3', 'U4', 'U5')")
-    perplexity.script("/v1/agent", news_answer(BUDGET, PLANT))
-
-
-@pytest.mark.usefixtures("due")
-async def test_a_digest_that_comes_due_posts_what_it_has_not_posted_before(harness: Driver) -> None:
-    await harness.slack.wait_until(lambda: any(PLANT in post.shown_text for post in harness.slack.posts))
-
-    (post,) = [post for post in harness.slack.posts if PLANT in post.shown_text]
-    assert BUDGET not in post.shown_text
-    assert post.payload["channel"] == "C1"
-    assert "1 new story since" in post.shown_text
 
 
 async def test_an_export_of_an_old_person_is_complete_and_an_erasure_leaves_nothing(harness: Driver) -> None:
