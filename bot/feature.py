@@ -80,11 +80,11 @@ class Core:
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """What a feature brings to a process.
+    """The parts that a feature adds to a process.
 
-    `commands` take the places of those of their names in `Feature.commands`, because they have what they need. `forms`
-    open if the commands of their names are typed alone.
-    `periodic` work runs as long as the process; `problems` finds what is wrong, for admins.
+    `commands` replace those of the same names in `Feature.commands`, because they are complete. `forms` open if the
+    commands of their names are typed alone. `periodic` work runs as long as the process; `problems` finds problems for
+    admins.
     """
 
     commands: tuple[Command[Any, Any], ...] = ()

@@ -66,7 +66,7 @@ FOLLOW_UP_EVENTS = {
 
 
 class Configuration(TypedDict, total=False):
-    """What a manifest depends on.
+    """The configuration of a manifest.
 
     `url` is the app's public address, None for Socket Mode. With `oauth`, workspaces install the app by themselves.
     """

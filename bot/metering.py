@@ -1,7 +1,8 @@
 """Reserves each paid call in the ledger before sending and settles it with the reported cost.
 
-All attempts of a chain count, and what is sent again within a call. Without a permission no call leaves. What leaves
-for a question is saved before: with the reservation if the provider announces its requests, otherwise by itself.
+All attempts of a chain count, and so do repeated requests within a call. Without a permission no call is made. A
+question's request is saved before it is sent: with the reservation if the provider announces its requests, otherwise by
+itself.
 """
 
 from __future__ import annotations

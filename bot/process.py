@@ -82,7 +82,7 @@ class Application:
         ]
         if self.playground is not None:
             tasks.append(_task("playground", self.playground.keep_messages))
-        # What they write comes from the work that ends before them.
+        # They write data of the work that ends before them.
         written = [_task("attempts", self.attempt_log.run), _task("audit", self.audit.run)]
         models = asyncio.create_task(check_models(self.providers))
         ready()

@@ -152,7 +152,7 @@ def _checked(check: Callable[[str], object]) -> AfterValidator:
 
 
 def _must(hold: Callable[[str], object], allowed: str) -> AfterValidator:
-    """Return a validator of a text that is set: something must `hold` of it, or it is said what is `allowed`."""
+    """Return a validator: `hold` must be true of a text that is set, or the error names what is `allowed`."""
 
     def check(text: str) -> None:
         if not hold(text):

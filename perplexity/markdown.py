@@ -206,7 +206,7 @@ def _paired(runs: Sequence[tuple[int, int]], literal: set[int]) -> Iterator[Regi
 
 
 def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -> Iterator[Region]:
-    """Yield LaTeX outside code. It never crosses a blank line or a cell's edge, and prices are none: "$5 and $6"."""
+    """Yield LaTeX outside code. It never crosses a blank line or a cell's edge, and is never a price: "$5 and $6"."""
     edges = [(0, 0), *((region.start, region.end) for region in code), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(edges):
         if not may_have_math(text[start:end]):

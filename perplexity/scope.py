@@ -1,4 +1,4 @@
-"""What holds for everything that the current task sends, and for the tasks that it starts: keys, and a log."""
+"""Values that apply to everything the current task sends, and to the tasks that it starts: keys, and a log."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True, kw_only=True)
 class OwnKeys:
-    """The keys of one `owner` by the address of their service, as it is configured, without a final slash.
+    """The keys of one `owner`, by the configured address of their service without a final slash.
 
-    `names` are the display names of these services. What fails there is counted apart, so that one owner's bad key
-    keeps no one else from a service; at the others the configured keys are used, and what fails counts for everyone.
+    `names` are the display names of these services. Failures at these services are counted separately, so that one
+    owner's bad key does not block a service for anyone else. At other services, the configured keys are used, and
+    failures count for everyone.
     """
 
     owner: str
@@ -24,9 +25,9 @@ class OwnKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class SentRequest:
-    """One request with what was sent: the `service`'s host, the `path`, and the `body`, word for word.
+    """One request as it was sent: the `service`'s host, the `path`, and the `body`, word for word.
 
-    The body is JSON; a request without one has its query in the path. `at` is in seconds since 1970. No header is
+    The body is JSON; a request without a body has its query in the path. `at` is in seconds since 1970. No header is
     kept, and so no key.
     """
 
@@ -37,14 +38,14 @@ class SentRequest:
 
 
 BeforeSending = Callable[[SentRequest], Awaitable[None]]
-"""Awaited with a request that is about to leave; if it raises, nothing leaves."""
+"""Awaited with a request that is about to be sent; if it raises, nothing is sent."""
 
 
 @dataclass(kw_only=True)
 class RequestLog:
-    """The requests in the order in which they left; `now` returns seconds since 1970.
+    """The requests in the order in which they were sent; `now` returns seconds since 1970.
 
-    `before_sending` is awaited after each was noted, and before it leaves; if it raises, nothing leaves.
+    `before_sending` is awaited after a request is recorded and before it is sent; if it raises, nothing is sent.
     """
 
     requests: list[SentRequest] = field(default_factory=list)
@@ -54,7 +55,7 @@ class RequestLog:
     async def record(
         self, service: str, path: str, body: str, *, before_sending: BeforeSending | None = None
     ) -> SentRequest:
-        """Note a request that is about to leave. Raises what its own `before_sending` raises, and the log's."""
+        """Record a request that is about to be sent. Raises the errors of either `before_sending`."""
         sent = self.add(service, path, body)
         try:
             for before in (before_sending, self.before_sending):
@@ -66,13 +67,13 @@ class RequestLog:
         return sent
 
     def add(self, service: str, path: str, body: str) -> SentRequest:
-        """Note a request that leaves now."""
+        """Record a request that is sent now."""
         sent = SentRequest(service=service, path=path, body=body, at=self.now())
         self.requests.append(sent)
         return sent
 
     def remove(self, request: SentRequest) -> None:
-        """Take back a request that did not leave after all."""
+        """Remove a request that was not sent after all."""
         self.requests = [one for one in self.requests if one is not request]
 
 
@@ -95,7 +96,7 @@ current = _current.get
 """Returns the scope of the current task."""
 
 enter = _current.set
-"""Has the current task, and the tasks that it starts from now on, work within a scope."""
+"""Sets the scope of the current task, and of the tasks that it starts from now on."""
 
 
 @contextmanager

@@ -3,4 +3,4 @@
 __version__ = "0.1.0"
 
 DISTRIBUTION = "web-answers-for-slack"
-"""What pip calls this project; `bot.__main__` recognizes the package by it."""
+"""The project's name for pip; `bot.__main__` recognizes the package by it."""

@@ -193,5 +193,5 @@ def contradiction(option: str, other: str, why: str = "") -> str:
 
 
 def value_not_allowed(option: str, value: str, *, allowed: str) -> str:
-    """Return that an option cannot have a value; `allowed` is one or two sentences without the last full stop."""
+    """Return a sentence that an option cannot have a value; `allowed` lacks the last full stop."""
     return f"`{option}` cannot be {value}. {allowed}."

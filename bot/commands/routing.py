@@ -203,15 +203,15 @@ FIRST_CALLS: Mapping[str, CallKind] = {
     "news": "answer",
     "search": "search",
 }
-"""What is asked first of a service, by command."""
+"""The kind of a command's first request to a service."""
 
 
 def first_lane(
     question: NewQuestion, *, providers: Sequence[Provider], limiter: PostgresLimiter, shares: bool
 ) -> str | None:
-    """Return the lane of the first call that a question makes for the current workspace; None if it needs no turn.
+    """Return the lane of a question's first call for the current workspace; None if it needs no turn.
 
-    Of those that the app offers, the one that asks for all takes its turn in its work, if answers are shared.
+    If answers are shared, one of the app's own offers takes its turn within its work.
     """
     kind = None if shares and is_offered(question.command, question.text) else FIRST_CALLS.get(question.command)
     first = next((one for one in providers if kind in one.capabilities), None)

@@ -1,4 +1,4 @@
-"""Says to people whose question waits for its turn how long that takes, and who is ahead of them.
+"""Tells people whose question waits for its turn how long this takes, and who is ahead of them.
 
 For a message, this is the status of its thread, which uses none of the edits that answers share; for a command, it
 appears once, in its acknowledgement.
@@ -50,14 +50,14 @@ SHOWN_SECONDS = 60.0
 
 
 TOLD_AFTER_SECONDS = 5.0
-"""Who waits no longer is told nothing: they see their answer soon."""
+"""For a shorter wait nothing is said: the answer comes soon."""
 
 MANY_PEOPLE = 10
-"""So many people ahead are mentioned if how long that takes is not known."""
+"""From this number on, people ahead are mentioned if the duration is unknown."""
 
 
 def waits_long(place: Waits, *, waited: float = 0.0) -> bool:
-    """Return whether to say how a question waits, which has `waited` for so many seconds."""
+    """Return whether to mention a question's wait, after it has `waited` for some seconds."""
     if place.waiting or place.seconds is None:
         return place.waiting or place.people >= MANY_PEOPLE
     return waited + place.seconds > TOLD_AFTER_SECONDS
@@ -99,8 +99,8 @@ class _Watched:
 class QueuePlaces:
     """Watches the places of the questions that this process received: one query for all, none without any.
 
-    `replace_original` replaces what a command was acknowledged with. `start` runs work in the background; `sleep` and
-    `clock` are its time.
+    `replace_original` replaces the acknowledgement of a command. `start` runs work in the background; `sleep` and
+    `clock` are the pause and the clock.
     """
 
     questions: QuestionStore
@@ -126,7 +126,7 @@ class QueuePlaces:
         self._added.set()
 
     async def run(self) -> None:
-        """Look until cancelled, whenever questions wait."""
+        """Check repeatedly until cancelled, while questions wait."""
         while True:
             await self._added.wait()
             self._added.clear()

@@ -84,7 +84,7 @@ async def _read_installations(context: Context, connection: AsyncConnection[Dict
 
 
 def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator[Finding]:
-    """Return what is wrong with installations, by their rows."""
+    """Yield the problems of installations, from their rows."""
     yield ok(f"{len(rows)} have installed the app.")
     foreign = [
         row["id"]

@@ -121,7 +121,7 @@ def load_sent(saved: str) -> SentRequests:
     left_out: dict[str, int] = {}
     not_kept: dict[int, int] = {}
     for number, line in enumerate(lines, 1):
-        # Each part has counted its own redactions, some of them repeatedly: together there are at least so many.
+        # Each part has counted its own redactions, some of them repeatedly: together there are at least this many.
         left_out |= {kind: max(count, left_out.get(kind, 0)) for kind, count in line.pop("left_out", {}).items()}
         if count := line.pop("not_kept", 0):
             not_kept[number] = count

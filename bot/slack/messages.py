@@ -300,7 +300,7 @@ def _content(message: OutgoingMessage) -> dict[str, Any]:
 
 
 async def _result_of(call: Awaitable[AsyncSlackResponse], *, ts: str | None = None) -> PostResult:
-    """Return what the result of a call means for the message, whose `ts` may be known before."""
+    """Return the meaning of a call's result for the message, whose `ts` may already be known."""
     try:
         response = await call
     except FAILURES as error:

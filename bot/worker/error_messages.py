@@ -1,4 +1,4 @@
-"""What the asker reads of an error, and whether asking again may help."""
+"""Sentences for the asker on errors, and whether asking again may help."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def partial_answer(
     *,
     provider: str,
 ) -> Answer:
-    """Return passages of what a stopped run found. Raises the error, with the cost of the run, if there are none."""
+    """Return passages of a stopped run's pages. Raises the error, with the cost of the run, if there are none."""
     try:
         pages = SearchResults(results=registry.sources, provider=provider)
         found = passages_answer(filter_results(pages, question.filters.enforced), question.text)

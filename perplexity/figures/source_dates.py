@@ -29,7 +29,7 @@ _EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
     (12, 31): ("end of", "ende", "ende des jahres", "jahresende", "year-end", "through", "until", "bis"),
     (1, 1): ("start of", "beginning of", "anfang", "beginn des jahres", "from", "since", "ab", "seit"),
 }
-"""Words for the last and the first day of a year, in lower case, before its number."""
+"""Lower-case words before a year that mean its last or first day, such as "end of"."""
 
 _DECADES = dict(zip("23456789", (
     ("twenties", "zwanziger"), ("thirties", "dreißiger"), ("forties", "vierziger"), ("fifties", "fünfziger"),

@@ -163,7 +163,7 @@ def _is_late(error: PerplexityError) -> bool:
 
 
 def _with_argument_names(error: InvalidRequest) -> str:
-    """Return what is wrong, with the name of the argument in the tool."""
+    """Return the error's message, with the name of the argument in the tool."""
     if error.field in _ARGUMENTS and error.allowed is not None:
         return str(InvalidRequest.for_field(_ARGUMENTS[error.field], error.value, error.allowed))
     return str(error)

@@ -81,7 +81,7 @@ class Tool:
         return await self.run({**placed, **arguments})
 
     def argument_error(self, wrong: str, arguments: Mapping[str, JSON]) -> Failure:
-        """Return the text for a model that called with wrong arguments; `wrong` says what is wrong with them."""
+        """Return the text for a model that called with wrong arguments; `wrong` describes the mistake."""
         message = encodable_text(wrong)
         if self.on_argument_error is not None:
             return self.on_argument_error(message, arguments)

@@ -1,1 +1,1 @@
-"""What people say in public: posts on X, found by Grok, validated and counted."""
+"""Public opinion: posts on X, found by Grok, validated and counted."""

@@ -137,7 +137,7 @@ def _xai_cost_usd(usage: Mapping[str, JSON]) -> float | None:
 OPENROUTER_MODEL = "x-ai/grok-4.3"
 
 _X_ONLY = "Use the search of X only, not the search of web pages."
-"""The tool includes both: https://openrouter.ai/docs/client-sdks/python/api-reference/components/websearchservertoolconfig"""
+"""The tool searches X and the web: https://openrouter.ai/docs/client-sdks/python/api-reference/components/websearchservertoolconfig"""
 
 
 class OpenRouterWire(GrokWire):

@@ -111,7 +111,7 @@ def find_final(
             continue
         if ends_line and not code.hold(place) and (blank := _BLANK_LINE.match(text, place)):
             place = blank.end()
-        # The end of a text would end a formula that is none.
+        # The end of a text would wrongly end a formula.
         if unfinished(parse(text[:place])) == place:
             return place
         tries -= 1

@@ -174,7 +174,7 @@ def _plain(value: object) -> object:
 
 @asynccontextmanager
 async def _transaction(conninfo: str) -> AsyncIterator[Pool]:
-    """Yield one transaction as a pool, in which admins change nothing meanwhile."""
+    """Yield one transaction as a pool; admins cannot change anything during it."""
     async with connection_pool(conninfo, size=1) as pool, pool.transaction() as connection:
         await lock_bookings(connection)
         await connection.execute(_LOCK)

@@ -52,7 +52,7 @@ class Conversation:
             await self._command(name, text.strip(), channel=channel)
 
     async def click(self, message: SlackMessage, action: Mapping[str, Any], *, channel: Channel) -> None:
-        """Send a click to the app; `action` is the element with what was chosen, as Slack reports it."""
+        """Send a click to the app; `action` is the element with the chosen value, as Slack reports it."""
         ticket = self._issue_token(channel, original=message.ts, private=message.private)
         payload = payloads.message_actions(
             YOU,

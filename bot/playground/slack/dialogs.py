@@ -71,7 +71,7 @@ class Dialogs:
         await self.sender.send_interaction(payload)
 
     async def press(self, view_id: str, *, block_id: str, action_id: str, raw: object, values: Entered) -> None:
-        """Use an element of a view; `values` is what was entered so far. Raises BadInput if it is not there."""
+        """Use an element of a view; `values` are those entered so far. Raises BadInput if there is no such element."""
         view = self.timeline.views.enter(self._find(view_id), values)
         element = find_element(view.blocks, block_id=block_id, action_id=action_id)
         ts = self.timeline.next_ts()
