@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Literal
 from uuid import UUID
 
@@ -54,35 +55,45 @@ class Below:
     in_thread: bool = False
     saves_files: bool = True
 
+    @property
+    def public(self) -> bool:
+        """Whether everyone in the channel sees the answer."""
+        return not self.private
+
+    @property
+    def continues_by_form(self) -> bool:
+        """Whether its asker needs a form for the next question: it cannot be typed, and no other form is offered."""
+        return not (self.in_thread or self.buttons.ask_about)
+
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerPart:
     """A button, a choice of the menu, or a row of its own below answers; `name` is its `action_id` or its value.
 
-    `offered` returns whether an answer has it. `row` renders a row; Slack shows thumbs only where everyone sees the
-    answer.
+    `offered` returns whether an answer has it; None if all do. `row` renders a row; Slack shows thumbs only where
+    everyone sees the answer.
     """
 
     name: str
     place: Literal["button", "choice", "row"] = "button"
     label: str = ""
     primary: bool = False
-    offered: Callable[[Below], bool]
+    offered: Callable[[Below], object] | None = None
     row: Callable[[Below], Block] | None = None
 
 
 _OWN_PARTS = (
-    AnswerPart(name=MORE_RESULTS, label="More results", offered=lambda below: below.buttons.more),
-    AnswerPart(name=SOURCES, label="Sources", offered=lambda below: bool(below.buttons.sources)),
-    AnswerPart(name=GO_DEEPER, place="choice", label="Think longer", offered=lambda below: below.buttons.deeper),
-    AnswerPart(name=REGENERATE, place="choice", label="Regenerate", offered=lambda below: True),
-    AnswerPart(name=SENT, place="choice", label="What was sent", offered=lambda below: True),
+    AnswerPart(name=MORE_RESULTS, label="More results", offered=attrgetter("buttons.more")),
+    AnswerPart(name=SOURCES, label="Sources", offered=attrgetter("buttons.sources")),
+    AnswerPart(name=GO_DEEPER, place="choice", label="Think longer", offered=attrgetter("buttons.deeper")),
+    AnswerPart(name=REGENERATE, place="choice", label="Regenerate"),
+    AnswerPart(name=SENT, place="choice", label="What was sent"),
 )
 
 
 def answer_actions(below: Below, parts: Sequence[AnswerPart] = ()) -> tuple[Block, ...]:
     """Return the rows below an answer: suggested questions, buttons with a menu, and the rows of `parts`."""
-    offered = [part for part in (*_OWN_PARTS, *parts) if part.offered(below)]
+    offered = [part for part in (*_OWN_PARTS, *parts) if part.offered is None or part.offered(below)]
     suggested = [
         {"type": "actions", "block_id": f"next-{number}:{below.question_id}", "elements": [_next(text)]}
         for number, text in enumerate(below.buttons.next_questions, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, AnswerPart
 from bot.feature import Core, Feature, Running
 from bot.features.ask_about import form
@@ -19,8 +21,8 @@ FEATURE = Feature(
         AnswerPart(
             name=FOLLOW_UP,
             label=form.FOLLOW_UP_TITLE,
-            offered=lambda below: not (below.in_thread or below.buttons.ask_about),
+            offered=attrgetter("continues_by_form"),
         ),
-        AnswerPart(name=ASK_ABOUT, label=form.ABOUT_TITLE, offered=lambda below: below.buttons.ask_about),
+        AnswerPart(name=ASK_ABOUT, label=form.ABOUT_TITLE, offered=attrgetter("buttons.ask_about")),
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from operator import attrgetter
 
 from bot.blocks.actions import DIGEST, AnswerPart
 from bot.blocks.elements import button
@@ -68,7 +69,5 @@ FEATURE = Feature(
     name="digests",
     start=start,
     commands=(WATCH,),
-    answer_parts=(
-        AnswerPart(name=DIGEST, label="Every weekday morning", offered=lambda below: below.buttons.scheduled),
-    ),
+    answer_parts=(AnswerPart(name=DIGEST, label="Every weekday morning", offered=attrgetter("buttons.scheduled")),),
 )

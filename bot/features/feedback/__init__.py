@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 
 from bot.blocks.actions import FEEDBACK, AnswerPart
 from bot.feature import Core, Feature, Running
@@ -19,5 +20,5 @@ FEATURE = Feature(
     name="feedback",
     start=start,
     # Slack shows no thumbs below a message that only its asker sees.
-    answer_parts=(AnswerPart(name=FEEDBACK, place="row", offered=lambda below: not below.private, row=form.thumbs),),
+    answer_parts=(AnswerPart(name=FEEDBACK, place="row", offered=attrgetter("public"), row=form.thumbs),),
 )

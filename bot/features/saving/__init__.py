@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 
 from slack_bolt.async_app import AsyncApp
 
@@ -53,7 +54,5 @@ async def save_answer(click: Click, context: ListenerContext, *, files: FileUplo
 FEATURE = Feature(
     name="saving",
     start=start,
-    answer_parts=(
-        AnswerPart(name=SAVE, place="choice", label="Save as Markdown", offered=lambda below: below.saves_files),
-    ),
+    answer_parts=(AnswerPart(name=SAVE, place="choice", label="Save as Markdown", offered=attrgetter("saves_files")),),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 
 from bot.blocks.actions import SHARE, AnswerPart
 from bot.commands.routing import APP_NAME
@@ -33,5 +34,5 @@ def start(core: Core) -> Running:
 FEATURE = Feature(
     name="sharing",
     start=start,
-    answer_parts=(AnswerPart(name=SHARE, label="Share", primary=True, offered=lambda below: below.private),),
+    answer_parts=(AnswerPart(name=SHARE, label="Share", primary=True, offered=attrgetter("private")),),
 )
