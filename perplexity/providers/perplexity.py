@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 from perplexity.client import BASE_URL, DEFAULT_BASE_URL, KEYS, PerplexityClient
 from perplexity.errors import AuthenticationError, BillingError, ConnectionFailed, PerplexityError, TimedOut
 from perplexity.limiter import CallKind
-from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, Provider, ProviderConfig, ProviderSpec
+from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, ProviderConfig, ProviderSpec
 from perplexity.retry import RetryPolicy
 from perplexity.transport import Closing
-from perplexity.types import Answer, Event, Query, Question, SearchResults
 
 
-class PerplexityProvider(Closing, Provider):
+class PerplexityProvider(Closing):
     """A client as a provider; closing the provider closes the client."""
 
     name = "Perplexity"
+    search_only = False
     resumes = True
     announces_requests = True
     capabilities = SEARCH_AND_ANSWER
 
     def __init__(self, client: PerplexityClient) -> None:
+        self.search, self.answer, self.stream, self.cancel = client.search, client.answer, client.stream, client.cancel
         self._client = client
 
     async def close(self) -> None:
         """Close its connections; `async with` does so at the end."""
         await self._client.close()
-
-    async def search(self, query: Query) -> SearchResults:
-        """Return ranked pages. Raises any PerplexityError."""
-        return await self._client.search(query)
-
-    async def answer(self, question: Question) -> Answer:
-        """Return one sourced answer. Raises any PerplexityError."""
-        return await self._client.answer(question)
-
-    async def cancel(self, run_id: str) -> None:
-        """Stop a background run; a run that has already ended is no error. Raises any PerplexityError."""
-        await self._client.cancel(run_id)
-
-    def stream(self, question: Question) -> AsyncIterator[Event]:
-        """Yield events while the answer is made; the last one is `Done`. Raises any PerplexityError."""
-        return self._client.stream(question)
 
 
 def build(config: ProviderConfig) -> PerplexityProvider | None:
