@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from datetime import UTC, datetime
+from functools import partial
 
-
-def utc_now() -> datetime:
-    """Return the current time in UTC."""
-    return datetime.now(UTC)
+utc_now = partial(datetime.now, UTC)
+"""Returns the current time in UTC."""
 
 
 async def wait_for_any(*events: Awaitable[object], seconds: float | None = None) -> bool:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from uuid import UUID, uuid4
 
-from bot.budgets.amounts import micros
+from bot.budgets.amounts import MAX_DOLLARS, MICROS
 from bot.budgets.ceilings import CEILINGS, FAST, REASONING, SEARCH, cheaper
 from bot.budgets.sentences import over_budget_sentence
 from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
-from bot.model.scope import current_scope
+from bot.model.membership import current_scope
 from bot.model.spending import (
     CallState,
     Ended,
@@ -303,3 +304,18 @@ def _without_reasoning(request: Request) -> Request:
 
 def _resumed(request: Query | Question) -> bool:
     return isinstance(request, Question) and request.run_id is not None
+
+
+_NOISE = Decimal("1e-10")
+"""Digits after these come from sums of floats, and are on no invoice: xAI counts in units of this size."""
+
+
+def micros(dollars: float) -> int | None:
+    """Return a service's figure in micro-dollars, rounded up; None if it cannot be the price of a call.
+
+    Such figures are below 0, above `MAX_DOLLARS`, or not a number.
+    """
+    if not 0 <= dollars <= MAX_DOLLARS:
+        return None
+    exact = Decimal(repr(float(dollars))).quantize(_NOISE, rounding=ROUND_HALF_EVEN)
+    return int((exact * MICROS).to_integral_value(rounding=ROUND_CEILING))

@@ -1,9 +1,9 @@
-"""Dollars as integers: parsed and written for people, and rounded up from a service's figure."""
+"""Dollars as integers, parsed and written for people."""
 
 from __future__ import annotations
 
 import re
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 
 MICROS = 1_000_000
 """The number of micro-dollars in a dollar."""
@@ -14,19 +14,6 @@ ALLOWED = f"an amount in dollars from 0 to {MAX_DOLLARS:,}, such as 2.50, with a
 
 _AMOUNT = re.compile(r"\$?(\d{1,9}(?:\.\d{1,6})?|\d{1,3}(?:,\d{3}){1,2}(?:\.\d{1,6})?|\.\d{1,6})", re.ASCII)
 """A comma may only separate thousands: `2,50` is two and a half to many people, and must not become 250."""
-_NOISE = Decimal("1e-10")
-"""Digits after these come from sums of floats, and are on no invoice: xAI counts in units of this size."""
-
-
-def micros(dollars: float) -> int | None:
-    """Return a service's figure in micro-dollars, rounded up; None if it cannot be the price of a call.
-
-    Such figures are below 0, above `MAX_DOLLARS`, or not a number.
-    """
-    if not 0 <= dollars <= MAX_DOLLARS:
-        return None
-    exact = Decimal(repr(float(dollars))).quantize(_NOISE, rounding=ROUND_HALF_EVEN)
-    return int((exact * MICROS).to_integral_value(rounding=ROUND_CEILING))
 
 
 def parse_amount(text: str) -> int:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.budgets.amounts import MAX_DOLLARS, MICROS, format_amount, micros, parse_amount
+from bot.budgets.amounts import MAX_DOLLARS, MICROS, format_amount, parse_amount
+from bot.metering import micros
 
 
 @pytest.mark.parametrize("figure", [nan, inf, -inf, -0.01, 1e300, MAX_DOLLARS * 1.01])
