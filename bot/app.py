@@ -78,7 +78,6 @@ from bot.worker.clear_up import ClearUp
 from bot.worker.runner import CommandRunner
 from bot.worker.spending_watch import SpendingWatch, watch
 from bot.worker.worker import QuestionWorker, only_workspace
-from perplexity.attempts import Attempt
 
 if TYPE_CHECKING:
     from bot.playground.examples import Pause
@@ -243,6 +242,7 @@ class _Parts:
             client=self.client,
             installation=self.installation,
             workspaces=self.workspaces,
+            preferences=self.preferences_before_ack,
             profiles=self.profiles,
             database_retry=self.database_retry,
             external=self.settings.allow_external_users,
@@ -379,7 +379,7 @@ class _Parts:
             umbrella=self.slash_command,
             reasoning_effort=settings.reasoning_effort,
             thread_history=thread_history.before,
-            stages=lambda row: QuestionStages(stages=self.stages, row=row, database_retry=self.database_retry),
+            stages=partial(QuestionStages, stages=self.stages, database_retry=self.database_retry),
             answer_parts=self.brought.answer_parts,
             saves_files=settings.send_files or not settings.slack_configured,
             keeps_text=settings.retention_days > 0,
@@ -427,14 +427,14 @@ class _Parts:
             admission=self.admission,
             home_changed=self.home_tabs.changed,
             enter=self.enter_team,
-            progress_of=lambda row: ProgressUpdater(
-                row=row,
+            progress_of=partial(
+                ProgressUpdater,
                 questions=self.questions,
                 chat=self.chat,
                 response_urls=self.response_urls,
                 slack_api_url=self.slack.api_url,
-                take_edit=None if self.runner.shows_text(row) else self.stream_log.edit_progress,
             ),
+            take_edit=self.stream_log.edit_progress,
         )
 
     @cached_property
@@ -577,19 +577,15 @@ async def compose(
         health = await stack.enter_async_context(connection_pool(conninfo, size=HEALTH_CONNECTIONS))
         jobs = JobQueue(work, beats=health, at_once=settings.questions_at_once)
         await jobs.open()
-        metrics, attempt_log = Metrics(), AttemptLog(attempts=AttemptStore(work))
-
-        def on_attempt(attempt: Attempt) -> None:
-            metrics.attempted(attempt)
-            attempt_log.record(attempt)
-
+        metrics = Metrics()
+        attempt_log = AttemptLog(attempts=AttemptStore(work), on_attempt=metrics.attempted)
         brought = bring_together(features)
         slack, playground = slack_connection(settings, brought.offers)
         session = await stack.enter_async_context(open_session(slack))
         meter = Meter(ledger=await stack.enter_async_context(Ledger(work, budgets=settings.budgets)))
         limiter = replace(open_limiter(settings, work), on_refused=metrics.call_refused)
         search = await stack.enter_async_context(
-            open_search_services(settings, on_attempt=on_attempt, meter=meter, limiter=limiter)
+            open_search_services(settings, on_attempt=attempt_log.record, meter=meter, limiter=limiter)
         )
         parts = _Parts(
             settings=settings,

@@ -37,7 +37,7 @@ class Chain:
         self, services: Services, *, redactor: Redactor = NO_REDACTION, reasoning_effort: Effort = "medium"
     ) -> None:
         self._services = services
-        self._redactor = redactor
+        self._redacting = [Redacting(redactor=redactor)] if redactor.is_set else []
         self._reasoning_effort = reasoning_effort
 
     def within(self, rules: Sequence[Rules] = NO_PREFERENCES.rules, *, sharing: Sequence[Step] = ()) -> Services:
@@ -45,7 +45,6 @@ class Chain:
 
         A model that only reads given text has no rules: the text was searched within them.
         """
-        redacting = [Redacting(redactor=self._redactor)] if self._redactor.is_set else []
         restricting: list[Step] = []
         tools: list[Step] = []
         if rules != NO_PREFERENCES.rules:
@@ -53,14 +52,14 @@ class Chain:
             tools = [Restricting(rules=rules, tool_effort=self._reasoning_effort)]
         inner, dives = self._services, self._services.deepdives
         return Services(
-            provider=_with(inner.provider, [*restricting, *sharing, *redacting]),
-            model=_with(inner.model, redacting),
-            agent=SteppedAgent(agent=inner.agent, steps=[*tools, *redacting]),
+            provider=_with(inner.provider, [*restricting, *sharing, *self._redacting]),
+            model=_with(inner.model, self._redacting),
+            agent=SteppedAgent(agent=inner.agent, steps=[*tools, *self._redacting]),
             deepdives=replace(
                 dives,
-                facts=_with(dives.facts, [*restricting, *redacting]),
-                synthesis=_with(dives.synthesis, [*restricting, *redacting]),
-                posts=None if excludes_posts(rules) else _posts_with(dives.posts, redacting),
+                facts=_with(dives.facts, [*restricting, *self._redacting]),
+                synthesis=_with(dives.synthesis, [*restricting, *self._redacting]),
+                posts=None if excludes_posts(rules) else _posts_with(dives.posts, self._redacting),
             ),
         )
 

@@ -13,8 +13,7 @@ from bot.blocks.elements import context, divider, section
 from bot.blocks.escaping import code, escape, shorten
 from bot.blocks.words import utc_second
 from bot.model.message import Block
-from bot.privacy.redaction import left_out_text
-from bot.privacy.sent_requests import SentRequests
+from bot.privacy.sent_requests import SentRequests, left_out_text
 from perplexity.formatting import pluralize
 from perplexity.scope import SentRequest
 

@@ -9,6 +9,8 @@ from enum import Enum
 from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
+from bot.blocks.elements import section, stop_button
+from bot.blocks.escaping import escape, one_line, shorten
 from bot.commands.context import CommandContext
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
@@ -24,6 +26,9 @@ ONE_MOMENT = "*One moment…*"
 
 ROOT_COMMAND = "pplx"
 """The umbrella: a slash command under which every command can be typed."""
+
+MAX_QUOTED = 150
+"""How many characters of a question its pending message quotes."""
 
 PARSED_TEXTS = 128
 """The number of texts whose parsed requests a command caches."""
@@ -268,6 +273,25 @@ class Command(Generic[Request, Result]):
             return part(self.parse(text))
         except UsageError:
             return ""
+
+    def pending_message(
+        self, request: Request, *, question_id: str, public: bool = False, ahead: str = ""
+    ) -> OutgoingMessage:
+        """Render the message that the answer to a request replaces; `ahead` is a sentence on the wait.
+
+        A `public` answer to a slash command is posted next to it, so the message must stay true in case it cannot be
+        deleted.
+        """
+        waits = [section(ahead)] if ahead else []
+        if self.render_pending is not None:
+            message = self.render_pending(request, question_id, public)
+            return replace(message, text=f"{message.text}\n{ahead}".strip(), blocks=(*message.blocks, *waits))
+        question = self.question_text(request) if self.question_text is not None else ""
+        quoted = escape(shorten(one_line(question), MAX_QUOTED))
+        text = f"{self.pending_label} for “{quoted}”" if question.strip() else self.pending_label
+        text = f"{text} has started. The answer is for everyone here." if public else text
+        stop = [stop_button(question_id)] if self.stoppable else []
+        return OutgoingMessage(text=f"{text}\n{ahead}".strip(), blocks=(section(text), *waits, *stop))
 
     def without(self, option: Option) -> Command[Request, Result]:
         """Return the command with a help that does not list an option."""

@@ -1,4 +1,4 @@
-"""Renders pending messages, usage errors, help and short notices."""
+"""Renders usage errors, help and short notices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.blocks.elements import context, join_lines, secondary_button, section, stop_button
+from bot.blocks.elements import context, join_lines, secondary_button, section
 from bot.blocks.escaping import code, escape, one_line, shorten, unescape_slack
 from bot.blocks.examples import example_buttons
 from bot.blocks.words import ago
@@ -17,33 +17,8 @@ from perplexity.formatting import pluralize
 
 TOO_MANY_OPEN = "You have too many unanswered questions. Ask again when one of them is answered."
 
-_MAX_QUESTION = 150
-
-
 MAX_LISTED = 10
 """The most open questions that are listed to a user who has too many."""
-
-
-def pending_message(
-    command: Command[Any, Any], request: Any, *, question_id: str, public: bool = False, ahead: str = ""
-) -> OutgoingMessage:
-    """Render the message that the answer to a request replaces; `ahead` is a sentence on the wait.
-
-    A `public` answer to a slash command is posted next to it, so the message must stay true in case it cannot be
-    deleted.
-    """
-    if command.render_pending is not None:
-        message = command.render_pending(request, question_id, public)
-        waits = [section(ahead)] if ahead else []
-        return replace(message, text=f"{message.text}\n{ahead}".strip(), blocks=(*message.blocks, *waits))
-    question = command.question_text(request) if command.question_text is not None else ""
-    quoted = escape(shorten(one_line(question), _MAX_QUESTION))
-    text = f"{command.pending_label} for “{quoted}”" if question.strip() else command.pending_label
-    text = f"{text} has started. The answer is for everyone here." if public else text
-    message = _sections_message([text, *filter(None, [ahead])])
-    if not command.stoppable:
-        return message
-    return OutgoingMessage(text=message.text, blocks=(*message.blocks, stop_button(question_id)))
 
 
 def text_message(text: str) -> OutgoingMessage:

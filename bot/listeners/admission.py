@@ -14,21 +14,24 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks import escaping
 from bot.commands.help import text_message
+from bot.listeners.intake import Intake
 from bot.model.membership import (
     Affiliation,
     Identity,
     RequestOrigin,
     affiliation_of,
     is_other_workspace,
+    team_of,
     user_team_of,
+    workspace_key,
 )
 from bot.model.message import OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, Outcome, QuestionRow
-from bot.model.scope import workspace_key
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.slack.users import USER_GONE_ERRORS, Profiles
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.installation import WorkspaceStore
+from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import USER_TEAM_SECONDS
 
 MEMBERS_ONLY = (
@@ -43,6 +46,9 @@ MEMBER_FORBIDDEN = (
 
 log = logging.getLogger(__name__)
 
+
+OUTSIDER_SECONDS = 0.5
+"""How long an acknowledgement waits to learn whether a channel is open to an outsider."""
 
 MAX_WAIT_SECONDS = 600.0
 """How long a worker waits for the asker's profile; then the question fails."""
@@ -85,6 +91,7 @@ class Admission:
     client: AsyncWebClient
     installation: CurrentInstallation
     workspaces: WorkspaceStore
+    preferences: PreferenceStore
     profiles: Profiles
     database_retry: DatabaseRetry
     external: bool = False
@@ -102,6 +109,20 @@ class Admission:
         if profile is None and ours.enterprise_id is not None:
             return False  # Its workspaces are not all known, but a profile names the organization.
         return affiliation_of(profile, user_team=user_team, ours=ours) is Affiliation.EXTERNAL
+
+    async def refuses(self, body: dict[str, Any], user_id: str, channel_id: str, intake: Intake) -> bool:
+        """Return whether a person is known to be an outsider, and the channel is not open to outsiders.
+
+        The channel's settings are read for outsiders only; if that takes too long, they are refused.
+        """
+        if not self.is_known_outsider(body, user_id):
+            return False
+        read = self.preferences.get(team_id=team_of(body), user_id=user_id, channel_id=channel_id)
+        try:
+            preferences = await intake.within_ack_deadline(read, seconds=OUTSIDER_SECONDS)
+        except DATABASE_UNAVAILABLE:
+            return True
+        return preferences.channel.external is not True
 
     async def record_sender(self, body: dict[str, Any], user_id: str) -> None:
         """Save the other workspace of a sender according to an event, for the workers. Raises database errors."""

@@ -222,7 +222,7 @@ def button(
 
 
 async def _handle(click: Click, context: ListenerContext, handle: Handler) -> ClickReply | None:
-    if await context.refuses(click.body, click.user, click.channel):
+    if await context.admission.refuses(click.body, click.user, click.channel, context.intake):
         return text_reply(MEMBERS_ONLY)
     try:
         return await context.intake.within_ack_deadline(handle(click, context), seconds=DATABASE_SECONDS)

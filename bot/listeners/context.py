@@ -13,17 +13,12 @@ from bot.commands.base import Command
 from bot.delivery.status_message import StatusMessages
 from bot.listeners.admission import Admission
 from bot.listeners.intake import Intake
-from bot.model.membership import team_of
 from bot.slack.messages import Chat
 from bot.slack.users import Admins
 from bot.slack.views import Views
-from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
-
-OUTSIDER_SECONDS = 0.5
-"""How long an acknowledgement waits to learn whether a channel is open to an outsider."""
 
 ADMIN_SECONDS = 0.8
 """How long an acknowledgement waits for Slack to say whether someone is an admin."""
@@ -52,20 +47,6 @@ class ListenerContext:
 
     home_changed: Callable[[str, str, str], None]
     """Shows the home tab again, with a notice, to a person who has it open."""
-
-    async def refuses(self, body: dict[str, Any], user_id: str, channel_id: str) -> bool:
-        """Return whether a person is known to be an outsider, and the channel is not open to outsiders.
-
-        The channel's settings are read for outsiders only; if that takes too long, they are refused.
-        """
-        if not self.admission.is_known_outsider(body, user_id):
-            return False
-        read = self.preferences.get(team_id=team_of(body), user_id=user_id, channel_id=channel_id)
-        try:
-            preferences = await self.intake.within_ack_deadline(read, seconds=OUTSIDER_SECONDS)
-        except DATABASE_UNAVAILABLE:
-            return True
-        return preferences.channel.external is not True
 
     async def is_admin_in_time(self, user_id: str) -> bool:
         """Return whether a user is an admin. Raises TimeoutError if Slack does not say so soon enough for an ack."""

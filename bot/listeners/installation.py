@@ -25,14 +25,15 @@ from bot.model.membership import (
     EVENT_SECONDS,
     FOREIGN,
     LIFECYCLE_EVENTS,
+    ActiveWorkspace,
     Identity,
     RequestOrigin,
+    act_for,
     event_time,
     is_foreign,
     is_in_same_second,
     is_lifecycle,
 )
-from bot.model.scope import ActiveWorkspace, act_for
 from bot.slack.connection import SlackConnection, TokenUnchecked, takes_token
 from bot.slack.messages import FAILURES
 from bot.storage.database import DATABASE_UNAVAILABLE

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from bot.budgets.sentences import too_fast_sentence
 from bot.commands.help import MAX_LISTED
 from bot.delivery.queue_place import PlaceMessage, place_sentence
+from bot.model.membership import current_scope
 from bot.model.question import Insertion, NewQuestion, OpenQuestion, Received, Waits
-from bot.model.scope import current_scope
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics

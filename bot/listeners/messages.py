@@ -175,7 +175,11 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
 
 async def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
     """Return whether a message may be a question; a follow-up by an outsider is ignored without a notice."""
-    return event.surface != "follow_up" or not await context.refuses(body, event.user, event.channel)
+    return event.surface != "follow_up" or not await _refuses(event, body, context)
+
+
+async def _refuses(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
+    return await context.admission.refuses(body, event.user, event.channel, context.intake)
 
 
 async def _asks(
@@ -187,7 +191,7 @@ async def _asks(
     """
     if not is_talk(question.command, question.text):
         return event.surface != "follow_up" or await _continues_thread(event, context)
-    if edited or event.surface == "follow_up" or await context.refuses(body, event.user, event.channel):
+    if edited or event.surface == "follow_up" or await _refuses(event, body, context):
         return False
     await context.intake.within_ack_deadline(_greet(question, event, context), seconds=RECORD_SECONDS)
     return False

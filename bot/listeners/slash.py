@@ -21,7 +21,6 @@ from bot.commands.base import ONE_MOMENT, AtOnce, Command
 from bot.commands.help import (
     help_message,
     help_overview,
-    pending_message,
     text_message,
     too_many_open_message,
     usage_message,
@@ -33,6 +32,7 @@ from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
+from bot.model.membership import team_of
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -95,12 +95,13 @@ def bare_command(payload: Mapping[str, Any], context: ListenerContext) -> str | 
 
 async def respond(payload: dict[str, Any], context: ListenerContext) -> OutgoingMessage:
     """Return the acknowledgement: a placeholder for the answer, help, or why the text cannot be used."""
-    if await context.refuses(payload, str(payload.get("user_id", "")), str(payload.get("channel_id", ""))):
+    user, channel = (str(payload.get(name, "")) for name in ("user_id", "channel_id"))
+    if await context.admission.refuses(payload, user, channel, context.intake):
         return text_message(MEMBERS_ONLY)
     route = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), context.commands)
     command = route.command
     if command is None:
-        admin = await is_known_admin(str(payload.get("user_id", "")), context)
+        admin = await is_known_admin(user, context)
         return help_overview(
             context.commands, slash=route.slash, admin=admin, unknown=route.unknown, closest=route.closest
         )
@@ -154,7 +155,7 @@ async def _do_for_admin(
         log.warning("admin.refused", extra={"action": route.slash.rpartition(" ")[2]})
         return ADMIN_NOT_CHECKED if is_admin is None else refusal
     try:
-        return await act(_team_of(payload), user, route.slash.partition(" ")[0])
+        return await act(team_of(payload), user, route.slash.partition(" ")[0])
     except DATABASE_UNAVAILABLE as error:
         log.error("spending.not_switched", extra={"error": type(error).__name__})
         return "I can’t reach my database just now, so this may not have been done. Please send the command again."
@@ -176,7 +177,7 @@ async def _enqueue(
         extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
         log.info("question.received", extra=extra | {"surface": question.surface})
     public = command.audience(request) is Audience.CHANNEL
-    pending = partial(pending_message, command, request, question_id=str(question.id), public=public)
+    pending = partial(command.pending_message, request, question_id=str(question.id), public=public)
     if place is None:
         return pending()
     context.intake.show_place(question, place, lambda ahead: pending(ahead=ahead))
@@ -191,7 +192,7 @@ async def too_many_open(question: NewQuestion, context: ListenerContext) -> Outg
 
 
 def _build_question(payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any]) -> NewQuestion:
-    team = _team_of(payload)
+    team = team_of(payload)
     return NewQuestion(
         id=uuid4(),
         delivery_key=f"{team}:{payload.get('command', '')}:{payload.get('trigger_id', '')}",
@@ -204,7 +205,3 @@ def _build_question(payload: dict[str, Any], route: RoutedCommand, command: Comm
         response_url=str(payload.get("response_url", "")) or None,
         limited=not command.free,
     )
-
-
-def _team_of(payload: dict[str, Any]) -> str:
-    return str(payload.get("team_id") or payload.get("enterprise_id") or "")

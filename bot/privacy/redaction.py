@@ -5,7 +5,7 @@ They are found in plain letters (`bot.privacy.confusables`), and removed from th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -14,7 +14,6 @@ from bot.privacy.confusables import Span, plain_letters, readings
 from bot.privacy.detectors import KINDS
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
-from perplexity.formatting import pluralize
 from perplexity.steps import Request
 from perplexity.types import Query
 
@@ -176,18 +175,3 @@ def _merged(found: Iterable[tuple[int, int, int, str]]) -> list[tuple[int, int, 
         else:
             merged.append((start, stop, rank, name))
     return merged
-
-
-def count_left_out(left_out: Iterable[Redaction]) -> dict[str, int]:
-    """Return the number of different redactions by kind."""
-    different = set(left_out)
-    return {name: count for name in LABELS if (count := sum(one.kind == name for one in different))}
-
-
-def left_out_text(counts: Mapping[str, int]) -> str:
-    """Return a sentence on the redactions, such as "2 e-mail addresses were left out."; empty if there are none."""
-    counted = [pluralize(count, LABELS[name]) for name, count in counts.items() if name in LABELS and count]
-    if not counted:
-        return ""
-    listed = counted[0] if len(counted) == 1 else f"{', '.join(counted[:-1])} and {counted[-1]}"
-    return f"{listed} {'was' if sum(counts.values()) == 1 else 'were'} left out of what I sent to search services."

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from bot.privacy.redaction import Redaction, Redactor, count_left_out
+from bot.privacy.redaction import LABELS, Redaction, Redactor
 from perplexity import scope
+from perplexity.formatting import pluralize
 from perplexity.scope import RequestLog, SentRequest
 from perplexity.steps import Call, Replies, Request
 from perplexity.threads import run_in_thread_if_long
@@ -153,3 +154,18 @@ def _length(request: Query | Question) -> int:
     if isinstance(request, Query):
         return len(request.text)
     return sum(len(message.content) for message in request.messages) + len(request.standalone)
+
+
+def count_left_out(left_out: Iterable[Redaction]) -> dict[str, int]:
+    """Return the number of different redactions by kind."""
+    different = set(left_out)
+    return {name: count for name in LABELS if (count := sum(one.kind == name for one in different))}
+
+
+def left_out_text(counts: Mapping[str, int]) -> str:
+    """Return a sentence on the redactions, such as "2 e-mail addresses were left out."; empty if there are none."""
+    counted = [pluralize(count, LABELS[name]) for name, count in counts.items() if name in LABELS and count]
+    if not counted:
+        return ""
+    listed = counted[0] if len(counted) == 1 else f"{', '.join(counted[:-1])} and {counted[-1]}"
+    return f"{listed} {'was' if sum(counts.values()) == 1 else 'were'} left out of what I sent to search services."

@@ -11,8 +11,8 @@ from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.model.membership import workspace_key
 from bot.model.message import Block
-from bot.model.scope import workspace_key
 from bot.slack.messages import FAILURES, Rejected, Retryable, RouteClosed, Sent, classify_error, metadata_of
 
 UNSUPPORTED_ERRORS = frozenset(

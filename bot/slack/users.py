@@ -13,9 +13,8 @@ from enum import Enum
 from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.model.membership import Affiliation, Identity, Profile, affiliation_of
+from bot.model.membership import Affiliation, Identity, Profile, affiliation_of, workspace_key
 from bot.model.preferences import ChannelSettings
-from bot.model.scope import workspace_key
 from bot.preferences.precedence import may_ask
 from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error
 

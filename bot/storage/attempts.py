@@ -148,12 +148,13 @@ _RETRY_SECONDS = 0.2
 class AttemptLog:
     """Queues attempts and writes them every `seconds`; a final write may take `final_seconds`.
 
-    `now` and `sleep` are the clock and the pause.
+    `on_attempt` is called with each. `now` and `sleep` are the clock and the pause.
     """
 
     attempts: AttemptStore
     seconds: float = 1.0
     final_seconds: float = FINAL_FLUSH_SECONDS
+    on_attempt: Callable[[Attempt], None] = lambda attempt: None
     now: Callable[[], datetime] = utc_now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     pending: deque[TimedAttempt] = field(default_factory=lambda: deque(maxlen=MAX_PENDING))
@@ -164,6 +165,7 @@ class AttemptLog:
 
         A failure with a workspace's own key is left out: the app's admin cannot fix it.
         """
+        self.on_attempt(attempt)
         own = scope.current().keys
         if attempt.error_class is not None and own is not None and attempt.provider in own.names:
             return

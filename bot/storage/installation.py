@@ -14,8 +14,7 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
 from bot.model.audit import APP, Change
-from bot.model.membership import AccessChange, Identity
-from bot.model.scope import workspace_key
+from bot.model.membership import AccessChange, Identity, workspace_key
 from bot.privacy.tables import TABLES
 from bot.storage.audit import record_change
 from bot.storage.personal_data import erase_workspaces

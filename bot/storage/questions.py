@@ -20,6 +20,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
 from bot.model.audit import Change
+from bot.model.membership import Asker
 from bot.model.message import OutgoingMessage
 from bot.model.preferences import Preferences
 from bot.model.question import (
@@ -38,7 +39,6 @@ from bot.model.question import (
     message_ts,
 )
 from bot.model.results import KeptResult, load_result
-from bot.model.scope import Asker
 from bot.preferences.settings import load_channel, load_person, load_workspace
 from bot.privacy.sent_requests import SentRequests, load_sent
 from bot.settings import Settings

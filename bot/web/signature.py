@@ -17,7 +17,7 @@ from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 
-from bot.model.scope import RequestScope
+from bot.model.membership import RequestScope
 from bot.web.connections import TOO_SLOW, TooSlow
 from bot.web.metrics import Metrics
 from perplexity import scope

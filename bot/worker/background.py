@@ -15,9 +15,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import SpendingPaused
 from bot.metering import SPENDING_PAUSED
+from bot.model.membership import workspace_key
 from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
-from bot.model.scope import workspace_key
 from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
 from bot.storage.database import DATABASE_UNAVAILABLE

@@ -21,7 +21,7 @@ from bot.blocks.words import short_time
 from bot.chain import Chain
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.context import CommandContext, Progress
-from bot.commands.help import pending_message, text_message
+from bot.commands.help import text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, is_offered, usage_reply
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import DIGEST_SURFACE
@@ -30,8 +30,7 @@ from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn
 from bot.model.results import KeptResult, dump_result
 from bot.preferences.precedence import effort_cap, preferred, restrict
-from bot.privacy.redaction import left_out_text
-from bot.privacy.sent_requests import SentLog
+from bot.privacy.sent_requests import SentLog, left_out_text
 from bot.slack.users import Admins
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool, QuestionStore
@@ -119,7 +118,7 @@ class CommandRunner:
     stops: StopWatcher
     thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
     umbrella: str = f"/{ROOT_COMMAND}"
-    stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
+    stages: Callable[..., StageStore] = lambda row: NullStageStore()
     reasoning_effort: Effort = "medium"
     saves_files: bool = True
     answer_parts: Sequence[AnswerPart] = ()
@@ -178,7 +177,7 @@ class CommandRunner:
         command = self.commands[row.command]
         request = command.parse(row.text)
         public = row.surface not in THREAD_SURFACES and command.audience(request) is Audience.CHANNEL
-        return pending_message(command, request, question_id=str(row.id), public=public)
+        return command.pending_message(request, question_id=str(row.id), public=public)
 
     def stopped_message(self, row: QuestionRow) -> OutgoingMessage:
         """Return the message for a question that its asker stopped, also for a command that only other builds know."""
@@ -380,7 +379,7 @@ class CommandRunner:
             services=self.chain.within(row.preferences.rules, sharing=sharing),
             on_run=on_run,
             check_cancelled=check_cancelled,
-            stages=self.stages(row),
+            stages=self.stages(row=row),
             progress=run.progress,
             on_event=None if live is None else _take_events(live, command, audience),
             text_shown=lambda: live is not None and live.has_shown_text,

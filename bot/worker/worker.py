@@ -14,9 +14,9 @@ from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import Interrupted, NotOurs, Undecryptable
+from bot.model.membership import Asker, working_for
 from bot.model.message import Audience
 from bot.model.question import CHANNEL_THREADS, Claimed, LeftOver, Outcome, QuestionRow
-from bot.model.scope import Asker, working_for
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import LiveAnswer, LiveAnswers
@@ -58,10 +58,10 @@ async def only_workspace(team_id: str) -> bool:
 class QuestionWorker:
     """Answers questions.
 
-    `admission` decides whose questions are answered, `runner` runs their commands, `progress_of` shows their progress,
-    `live` shows their text while it is written, `clear_up` removes the remains of those closed from outside.
-    `home_changed` updates a person's home tab, `new_id` names a claim. `enter` makes the task act for a question's
-    workspace, and returns False if the app is not installed there.
+    `admission` decides whose questions are answered, `runner` runs their commands, `progress_of` shows their progress
+    by edits that `take_edit` takes from the workspace's share, `live` shows their text while it is written, `clear_up`
+    removes the remains of those closed from outside. `home_changed` updates a person's home tab, `new_id` names a
+    claim. `enter` makes the task act for a question's workspace, and returns False if the app is not installed there.
     """
 
     questions: QuestionStore
@@ -71,7 +71,8 @@ class QuestionWorker:
     database_retry: DatabaseRetry
     metrics: Metrics
     admission: AdmissionCheck
-    progress_of: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
+    progress_of: Callable[..., Progress] = lambda row, take_edit: NULL_PROGRESS
+    take_edit: Callable[[QuestionRow], Awaitable[float | None]] | None = None
     live: LiveAnswers | None = None
     clear_up: Callable[..., Awaitable[None]] | None = None
     home_changed: Callable[[str, str], None] = lambda team_id, user_id: None
@@ -235,8 +236,9 @@ class QuestionWorker:
             if row.surface != "slash":  # Its acknowledgement already said so.
                 placeholder = await run_in_thread_if_long(len(row.text), self.runner.placeholder, row)
                 row = await self.status_messages.post_pending(row, placeholder)
-            progress = self.progress_of(row)
-            if self.live is not None and self.runner.shows_text(row):
+            shows_text = self.runner.shows_text(row)
+            progress = self.progress_of(row=row, take_edit=None if shows_text else self.take_edit)
+            if self.live is not None and shows_text:
                 live = self.live.answer(row, progress)
                 outcome = await self._run_live(row, progress, live, self.live)
                 row = replace(row, streams=tuple(live.messages) or row.streams)

@@ -21,8 +21,11 @@ from bot.model.membership import (
     EVENT_SECONDS,
     FOREIGN,
     AccessChange,
+    ActiveWorkspace,
     Identity,
     RequestOrigin,
+    act_for,
+    current_scope,
     ended_installation,
     event_time,
     is_in_same_second,
@@ -30,7 +33,6 @@ from bot.model.membership import (
     of_organization,
     team_of,
 )
-from bot.model.scope import ActiveWorkspace, act_for, current_scope
 from bot.slack.messages import NoToken
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import UNINSTALLED, WorkspaceRow, WorkspaceStore

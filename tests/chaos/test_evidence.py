@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.commands.ask import ASK
-from bot.commands.help import pending_message, text_message, too_many_open_message
+from bot.commands.help import text_message, too_many_open_message
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
 from bot.playground.slack.timeline import Author, SlackMessage
@@ -21,7 +21,7 @@ ANSWER = {"text": "Example answer", "blocks": [{"type": "markdown", "text": "Exa
 RETRY = {"type": "actions", "elements": [{"type": "button", "action_id": "retry"}]}
 
 
-WAITING = pending_message(ASK, ASK.parse("why"), question_id="7")
+WAITING = ASK.pending_message(ASK.parse("why"), question_id="7")
 
 
 def message_of(payload: dict[str, Any]) -> SlackMessage:
@@ -39,7 +39,7 @@ def shown(message: Any) -> dict[str, Any]:
         ({"text": "plain words"}, Shows.ANSWER),
         ({"text": "Sorry", "blocks": [RETRY]}, Shows.FAILURE),
         (shown(WAITING), Shows.WAITING),
-        (shown(pending_message(STATUS, STATUS.parse(""), question_id="7")), Shows.WAITING),
+        (shown(STATUS.pending_message(STATUS.parse(""), question_id="7")), Shows.WAITING),
         (shown(text_message(messages.NOT_SAVED)), Shows.OTHER),
     ],
 )

@@ -53,6 +53,7 @@ class Everyone:
     """An admission that knows of no outsider."""
 
     is_known_outsider = staticmethod(lambda body, user_id: False)
+    refuses = staticmethod(returning(False))
 
 
 def listener_context(questions: object, **fields: Any) -> ListenerContext:

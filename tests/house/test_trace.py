@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.driver import Driver
 from tests.house.trace import trace
 
-TO_ACK, TO_ANSWER = 38, 99
+TO_ACK, TO_ANSWER = 26, 80
 """How many files `python -m tests.house.trace` finds at most."""
 
 

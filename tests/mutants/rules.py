@@ -441,7 +441,7 @@ RULES = (
     _rule(
         "nothing is asked without redaction",
         "bot/chain.py",
-        "[Redacting(redactor=self._redactor)] if self._redactor.is_set else []",
+        "[Redacting(redactor=redactor)] if redactor.is_set else []",
         "list[Step]()",
         "tests/end_to_end/test_redaction.py",
     ),

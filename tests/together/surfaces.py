@@ -37,7 +37,7 @@ from bot.blocks.sent import sent_blocks
 from bot.blocks.sources import results_messages
 from bot.blocks.streaming import StreamedText
 from bot.commands.ask import ASK
-from bot.commands.help import help_overview, pending_message, text_message, too_many_open_message, usage_message
+from bot.commands.help import help_overview, text_message, too_many_open_message, usage_message
 from bot.conversations.next_questions import BEGIN, END, take_next_questions
 from bot.errors import UsageError
 from bot.features import ANSWER_PARTS, COMMANDS
@@ -249,7 +249,7 @@ def notices(texts: Sequence[str]) -> Harms:
         text_message,
         lambda text: help_overview(COMMANDS, slash="/pplx", unknown=text, closest="ask"),
         lambda text: usage_message(ASK, UsageError(text), slash="/ask"),
-        lambda text: pending_message(ASK, ASK.parse(f"-- {text or 'x'}"), question_id="7"),
+        lambda text: ASK.pending_message(ASK.parse(f"-- {text or 'x'}"), question_id="7"),
     )
     # Each takes its turn; all of them escape alike.
     yield from of_messages(make(text) for make, text in zip(makers, [*texts, *texts], strict=False))

@@ -26,8 +26,8 @@ from bot.features.checking.store import ProposalStore
 from bot.listeners.asking import NOT_SAVED, ask_in_direct_message, link_to_messages
 from bot.listeners.context import ListenerContext
 from bot.metering import BUDGET_UNKNOWN
+from bot.model.membership import Asker, working_for
 from bot.model.message import Block, OutgoingMessage
-from bot.model.scope import Asker, working_for
 from bot.privacy.sent_requests import SentLog
 from bot.slack.messages import seconds_of
 from bot.slack.users import Profiles

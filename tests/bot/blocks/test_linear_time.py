@@ -19,7 +19,6 @@ from bot.blocks.messages import fallback_text, without_blocks
 from bot.blocks.sources import link_url, linked_title, results_messages
 from bot.blocks.streaming import StreamedText
 from bot.commands.base import Command
-from bot.commands.help import pending_message
 from bot.commands.parsing import OptionParser, is_help_request, parse_options, tokenize
 from bot.commands.routing import BY_MENTION, route_message, route_slash_command, usage_reply
 from bot.errors import UsageError
@@ -102,7 +101,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "route help": lambda text: route_slash_command("/pplx", f"help {text}", COMMANDS),
     "routed": lambda text: route_message(text, COMMANDS),
     "event": received,
-    "searching": lambda text: pending_message(BY_NAME["ask"], BY_NAME["ask"].parse(f"why {text}"), question_id="7"),
+    "searching": lambda text: BY_NAME["ask"].pending_message(BY_NAME["ask"].parse(f"why {text}"), question_id="7"),
     "domain": parse_domain,
     "domains": lambda text: parse_domains(text.split()),
     **{f"parse {command.name}": command.parse for command in COMMANDS},

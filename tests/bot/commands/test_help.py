@@ -15,7 +15,6 @@ from bot.commands.help import (
     help_message,
     help_overview,
     options_of,
-    pending_message,
     text_message,
     usage_message,
 )
@@ -76,12 +75,12 @@ def test_the_ack_names_the_question_without_its_options(command: str, text: str,
     request = found.parse(text)
 
     assert expected == shown_text(
-        pending_message(found, request, question_id="7", public=found.audience(request) is Audience.CHANNEL)
+        found.pending_message(request, question_id="7", public=found.audience(request) is Audience.CHANNEL)
     )
 
 
 def test_the_ack_shortens_a_long_question() -> None:
-    assert len(shown_text(pending_message(ASK, ASK.parse("why " * 500), question_id="7"))) < 200
+    assert len(shown_text(ASK.pending_message(ASK.parse("why " * 500), question_id="7"))) < 200
 
 
 def test_a_notice_is_escaped() -> None:

@@ -14,6 +14,7 @@ from bot.model.membership import Affiliation
 from bot.slack.users import Profiles
 from bot.storage.database import DatabaseRetry
 from bot.storage.installation import WorkspaceStore
+from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import connection_pool
 from tests.fakes import rows
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
@@ -41,6 +42,7 @@ async def setup(database: str) -> AsyncIterator[Setup]:
             client=client,
             installation=Installation(client=client, workspaces=workspaces, token_hash="x"),
             workspaces=workspaces,
+            preferences=PreferenceStore(pool),
             profiles=Profiles(client, clock=time.clock),
             database_retry=DatabaseRetry(seconds=1),
             clock=time.clock,

@@ -13,10 +13,9 @@ from bot.privacy.detectors import KINDS
 from bot.privacy.redaction import (
     Redactor,
     compile_patterns,
-    count_left_out,
-    left_out_text,
     parse_kinds,
 )
+from bot.privacy.sent_requests import count_left_out, left_out_text
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.types import Message, Query, Question

@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.model.membership import Identity
-from bot.model.scope import ActiveWorkspace, act_for
+from bot.model.membership import ActiveWorkspace, Identity, act_for
 from bot.slack.users import (
     AUTH_ERRORS,
     GROUP_AGAIN_SECONDS,

@@ -19,8 +19,8 @@ from psycopg.rows import DictRow
 
 from bot.budgets.ceilings import CEILINGS
 from bot.metering import AWAY_SECONDS, Meter
+from bot.model.membership import Asker, working_for
 from bot.model.question import Outcome
-from bot.model.scope import Asker, working_for
 from bot.model.spending import (
     BudgetLine,
     Budgets,

@@ -10,8 +10,7 @@ from typing import Any, cast
 import pytest
 from psycopg import OperationalError
 
-from bot.model.membership import FOREIGN, Identity
-from bot.model.scope import act_for, current_scope
+from bot.model.membership import FOREIGN, Identity, act_for, current_scope
 from bot.slack.messages import NoToken
 from bot.storage.installation import WorkspaceStore
 from bot.workspaces.installations import Installations, Installed, OAuthGrant

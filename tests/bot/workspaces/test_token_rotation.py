@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.model.membership import Identity
-from bot.model.scope import ActiveWorkspace, act_for
+from bot.model.membership import ActiveWorkspace, Identity, act_for
 from bot.settings import read_keys
 from bot.slack.messages import NoToken
 from bot.storage.questions import IDLE_SECONDS

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.commands.help import pending_message
 from bot.commands.routing import route_message
 from bot.errors import UsageError
 from bot.features import COMMANDS
@@ -93,7 +92,7 @@ async def test_a_milestone_that_did_not_arrive_is_shown_again() -> None:
 
 @pytest.mark.parametrize(("text", "for_everyone"), [("heat & pumps", False), ("--public heat & pumps", True)])
 def test_the_ack_of_a_deep_dive_has_a_stop_button_and_stays_true(text: str, for_everyone: bool) -> None:
-    message = pending_message(DEEPDIVE, DEEPDIVE.parse(text), question_id="7", public=for_everyone)
+    message = DEEPDIVE.pending_message(DEEPDIVE.parse(text), question_id="7", public=for_everyone)
 
     assert shown_text(message).startswith("*Deep dive*  “heat &amp; pumps”\nThe report has three parts")
     assert ("It is for everyone here." in shown_text(message), "public" in shown_text(message)) == (for_everyone, False)
