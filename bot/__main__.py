@@ -407,7 +407,7 @@ async def _workspace_in(conninfo: str) -> str | None:
 
 
 async def _with_first_budget(settings: Settings, conninfo: str) -> tuple[Settings, str]:
-    """Return the settings with the budget that the database began with, and a line that names it if it holds."""
+    """Return the settings with the database's first budget, and a line on this budget if it is in force."""
     from bot.budgets.sentences import first_budget_sentence
     from bot.commands.base import ROOT_COMMAND
     from bot.storage.budgets import first_budget_in_force, with_first_budget

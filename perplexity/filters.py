@@ -139,7 +139,7 @@ def parse_mode(value: str) -> Mode:
 def parse_domains(values: Iterable[str]) -> tuple[str, ...]:
     """Return host names in ASCII and lower case, each once.
 
-    Raises InvalidRequest for too many, or for allowed with denied ones.
+    Raises InvalidRequest for too many names, or if allowed and denied names are mixed.
     """
     typed = tuple(dict.fromkeys(value.strip().lower() for value in values))
     domains: dict[str, None] = {}

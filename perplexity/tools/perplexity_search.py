@@ -161,7 +161,7 @@ def encode_answer(answer: Answer, question: Question, *, query: str) -> str:
 
 
 def encode_failure(error: PerplexityError, *, query: JSON) -> Failure:
-    """Return a failure with its kind before the colon."""
+    """Return a failure as JSON; its message begins with the kind of failure and a colon."""
     message = f"{_error_prefix(error)}: {error.message}"
     text = _encode(success=False, error=message, query=query if isinstance(query, str) else None, results=[])
     return Failure(text, cost_usd=error.cost_usd)
