@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from html import unescape
 from itertools import groupby
 from typing import NamedTuple
@@ -22,32 +22,14 @@ _ADDRESS = (
 )
 _WORDS = r"[^\[\]【】［］\n]*+"
 _MARKER = rf"{OPEN}(?:{NUMBERS}){CLOSE}"
-
-
-@cache
-def _markers_inside() -> re.Pattern[str]:
-    """Return the pattern of the markers among the words of a link; like the next pattern, it takes long to compile."""
-    return re.compile(rf"[ \t]{{0,8}}({_MARKER})")
-
-
-@cache
-def _mark_pattern() -> re.Pattern[str]:
-    """Return the pattern of a marker, a link or an address."""
-    return re.compile(
-        rf"(?:\[\[(?P<double>{NUMBERS})\]\](?:{_ADDRESS.format(name='double_address')})?"
-        rf"|{OPEN}(?P<numbers>{NUMBERS}){CLOSE}(?:{_ADDRESS.format(name='address')})?"
-        rf"|\[(?P<label>{_WORDS}(?:(?:{_MARKER}|\[{_WORDS}\]){_WORDS})*+)(?<!\[)\]{_ADDRESS.format(name='label_address')}"
-        r"|<?(?P<bare>(?:(?i:https?)://|(?<![\w.])(?i:www)\.)[^\s<>\[\]【】［］()|`\"]+)>?)"
-    )
-
-
-# A number in brackets, or the start of another form. Each form begins with its own sign, so that the search jumps from
-# sign to sign.
-_BEGUN = re.compile(
-    r"\[([0-9]{1,3})\](?!\()|\\(?=\[)|\[|【|［|<(?=[hHwW])"
-    r"|h(?=[tT]{2}[pP][sSſ]?://)|H(?=[tT]{2}[pP][sSſ]?://)|w(?=[wW]{2}\.)|W(?=[wW]{2}\.)"
+_MARKERS_INSIDE = re.compile(rf"[ \t]{{0,8}}({_MARKER})")
+# A marker, a link or an address. The first sign is looked at alone, which leaves out most places of a text.
+_MARK = re.compile(
+    rf"(?=[\[\\【［<hHwW])(?:\[\[(?P<double>{NUMBERS})\]\](?:{_ADDRESS.format(name='double_address')})?"
+    rf"|{OPEN}(?P<numbers>{NUMBERS}){CLOSE}(?:{_ADDRESS.format(name='address')})?"
+    rf"|\[(?P<label>{_WORDS}(?:(?:{_MARKER}|\[{_WORDS}\]){_WORDS})*+)(?<!\[)\]{_ADDRESS.format(name='label_address')}"
+    r"|<?(?P<bare>(?:(?i:https?)://|(?<![\w.])(?i:www)\.)[^\s<>\[\]【】［］()|`\"]+)>?)"
 )
-_WWW = re.compile(r"\.(?<=[wW]{3}\.)")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|www\.", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SENTENCE_END = ".,;:!?'’”*_~。，、；：！？"
@@ -212,29 +194,14 @@ def _unlinked(place: _Place, meaning: Meaning) -> Reference:
 def _places(document: Document) -> tuple[_Place, ...]:
     """Return the markers, links and addresses outside code and LaTeX."""
     text = document.text
-    addresses = ("://" in text if "/" in text else False) or ("." in text and _WWW.search(text) is not None)
-    signs = "【" in text or "［" in text
-    if not (addresses or signs or "[" in text):
-        return ()
     found: list[_Place] = []
     for kind, start, end in document.regions:
-        if kind is not RegionKind.PROSE:
-            continue
-        place = start
-        for begun in _BEGUN.finditer(text, start, end):
-            shown, numbers = begun[0], begun[1]
-            first = begun.start()
-            if first < place:
-                continue
-            if numbers:
-                place = first + len(shown)
-                found.append((first, place, _Mark(shown, numbers)))
-            elif match := _mark_pattern().match(text, first, end):
-                place = match.end()
-                mark = _mark(match, image=text.endswith("!", 0, first))
-                # The punctuation after a bare address is not part of it.
-                last = place if mark.label or mark.inside or mark.numbers else first + len(mark.shown)
-                found.append((first, last, mark))
+        for match in _MARK.finditer(text, start, end) if kind is RegionKind.PROSE else ():
+            first, last = match.span()
+            mark = _mark(match, image=text.endswith("!", 0, first))
+            # The punctuation after a bare address is not part of it.
+            bare = not (mark.label or mark.inside or mark.numbers)
+            found.append((first, first + len(mark.shown) if bare else last, mark))
     return tuple(found)
 
 
@@ -245,8 +212,8 @@ def _mark(match: re.Match[str], *, image: bool) -> _Mark:
     if numbers is not None:
         return _Mark(match[0], numbers, address or "")
     if label:
-        inside = tuple(_markers_inside().findall(label))
-        label = _markers_inside().sub("", label).strip() if inside else label
+        inside = tuple(_MARKERS_INSIDE.findall(label))
+        label = _MARKERS_INSIDE.sub("", label).strip() if inside else label
         return _Mark(match[0], None, label_address, label, inside, image=image)
     address = bare.rstrip(_SENTENCE_END)
     return _Mark(match[0] if match[0][0] == "<" else address, None, address)

@@ -35,9 +35,6 @@ class Range:
 
 def ranges(written: str) -> Iterator[Range]:
     """Yield the numbers in the text of a `NUMBERS` match; a single number is a range of one."""
-    if len(written) <= _LONGEST_NUMBER and written.isascii() and written.isdecimal():
-        yield Range(numbers=range(int(written), int(written) + 1))
-        return
     for match in _RANGE.finditer(written):
         low, high = sorted((_value(match[1]), _value(match[2] or match[1])))
         end = min(high, low + MOST_OF_A_RANGE - 1)
