@@ -162,7 +162,9 @@ class _App:
         self.slack.posts[token] = post
         person = Person(session=self.session, app_url=self.process.url, response_url=self.slack.response_url, user=user)
         began = time.perf_counter()
-        async with await person.type_command("/ask what is new about wheels", trigger=token) as response:
+        async with await person.type_command(
+            f"/ask what is new about wheels, part {number}", trigger=token
+        ) as response:
             assert response.status == 200
             async with asyncio.timeout(30):
                 seconds = await post - began
