@@ -476,7 +476,6 @@ class _Parts:
                 follow_ups=self.settings.follow_ups == "always",
                 record_sender=replace(self.admission, workspaces=self.before_ack).record_sender,
                 show_place=self.places.watch,
-                added=self.jobs.added.set,
             ),
             questions=self.received,
             commands=self.commands,

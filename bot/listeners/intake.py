@@ -56,8 +56,7 @@ class Intake:
     """Saves questions for the listeners.
 
     `seconds` is the time for everything since the arrival of the request, including retries; `clock` is monotonic.
-    Questions that are closed because they are asked again are counted in `metrics`. `added` is called after a question
-    and its job were saved.
+    Questions that are closed because they are asked again are counted in `metrics`.
     """
 
     questions: QuestionStore
@@ -71,7 +70,6 @@ class Intake:
     show_place: Callable[[NewQuestion, Waits, PlaceMessage | None], None] = lambda question, place, message: None
     """Shows an asker who is ahead of a question, for as long as the question waits."""
 
-    added: Callable[[], None] = lambda: None
     seconds: float = ACK_SECONDS
     clock: Callable[[], float] = monotonic
     _running: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -139,7 +137,6 @@ class Intake:
                 self.metrics.settled(command=inserted.withdrawn, state="withdrawn")
             match inserted.received:
                 case Received.NEW:
-                    self.added()
                     return Submitted.NEW, inserted
                 case Received.DUPLICATE:
                     return Submitted.DUPLICATE, None

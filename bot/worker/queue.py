@@ -25,7 +25,7 @@ from procrastinate.job_context import JobContext
 from procrastinate.jobs import Job, Notification, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from procrastinate.worker import Worker
-from psycopg import AsyncConnection, Error
+from psycopg import AsyncConnection
 from psycopg.errors import RaiseException
 from psycopg.rows import DictRow
 
@@ -66,6 +66,8 @@ TAKEN_AT_ONCE = 8
 """The most jobs fetched in one query, so that the work does not wait for one query per job."""
 
 MAX_PAUSE_SECONDS = 1.0
+
+FOREVER_SECONDS = 1e9
 
 NO_WORKER = 0
 """The owner's id of a job that has no owner."""
@@ -108,16 +110,15 @@ class RetryingJobManager(JobManager):
     before, or was given to another worker.
     """
 
-    def __init__(self, connector: BaseConnector, pool: Pool, *, at_once: int) -> None:
+    def __init__(self, connector: BaseConnector, *, at_once: int, now: Callable[[], datetime] = utc_now) -> None:
         super().__init__(connector)
-        self._pool = pool
         self._at_once = at_once
+        self._now = now
         self._running: set[int] = set()
         self._taken: deque[Job] = deque()
         self._removed: set[int] = set()
         self._empty = False
         self._fetching = asyncio.Lock()
-        self._worker_id: int | None = None
         self._reply_awaited = False
         self._turns: dict[int, HeldTurn] = {}
         self._wake: asyncio.TimerHandle | None = None
@@ -125,7 +126,6 @@ class RetryingJobManager(JobManager):
         self.listens = True
         self.chance: Callable[[], float] = random
         self._notify: NotificationCallback | None = None
-        self._taking: asyncio.Task[None] | None = None
         self.stopping = False
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
@@ -166,7 +166,7 @@ class RetryingJobManager(JobManager):
         lock: str | None = None,
     ) -> None:
         """Return a job to the queue, due again by the database's clock, not this machine's."""
-        pause = (retry_at - utc_now()).total_seconds() if retry_at is not None else 0.0
+        pause = (retry_at - self._now()).total_seconds() if retry_at is not None else 0.0
         retry = partial(super().retry_job, job, priority=priority, queue=queue, lock=lock)
         await self._end(job, partial(self._retry, retry, pause))
 
@@ -176,13 +176,7 @@ class RetryingJobManager(JobManager):
         """Listen for new jobs, on a new connection whenever the previous one is lost; through a pooler, do nothing."""
 
         async def announced(*, channel: str, notification: Notification) -> None:
-            if self._taking is not None and not self._taking.done():
-                await asyncio.wait({self._taking})
-            if notification["job_id"] in self._running:  # Fetched when it was added.
-                return
             self._empty = False
-            if self._takes_at_once():
-                await self._take(self._worker_id or NO_WORKER)
             await on_notification(channel=channel, notification=notification)
 
         self._notify = on_notification
@@ -190,26 +184,12 @@ class RetryingJobManager(JobManager):
             await asyncio.Event().wait()
         await self._with_retry(partial(super().listen_for_jobs, on_notification=announced, queues=queues))
 
-    async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
-        """Return the jobs whose abortion was requested."""
-        return await self._with_retry(partial(super().list_jobs_to_abort_async, queue))
-
-    async def register_worker(self) -> int:
-        """Register a worker and return its id."""
-        self._forget_taken()
-        self._worker_id = await self._with_retry(super().register_worker)
-        return self._worker_id
-
     async def unregister_worker(self, worker_id: int) -> None:
         """Remove a worker that ends; jobs that it has fetched but not begun return to the queue."""
-        self._worker_id = None
         if self._taken or self._reply_awaited:
             self._forget_taken()
             await self._with_retry(partial(self._return_unknown, worker_id))
         await self._with_retry(partial(super().unregister_worker, worker_id))
-
-    async def update_heartbeat(self, worker_id: int) -> None:
-        """Do nothing: procrastinate's worker stops its heartbeats when it begins to drain. `JobQueue` sends them."""
 
     async def return_unknown(self, worker_id: int) -> None:
         """Return jobs to the queue that a worker owns but does not run, because the reply to its fetch was lost."""
@@ -221,18 +201,6 @@ class RetryingJobManager(JobManager):
     def running(self) -> list[int]:
         """Return the ids of the jobs in work."""
         return list(self._running)
-
-    async def prune_stalled_workers(self, seconds_since_heartbeat: float) -> list[int]:
-        """Remove no worker: after a database outage every worker looks dead, so `recover_stalled` decides."""
-        return []
-
-    def added(self) -> None:
-        """Fetch a job that this process has just added, if nothing is in work, before the database announces it.
-
-        Next, the process writes the question's acknowledgement, for which the database need not wait.
-        """
-        if self._notify is not None and self._takes_at_once():
-            self._taking = asyncio.create_task(self._take_added(self._notify))
 
     def _wake_in(self, seconds: float) -> None:
         """Make the worker check again when the next turn is free."""
@@ -247,33 +215,16 @@ class RetryingJobManager(JobManager):
                 self._notify(channel="", notification={"type": "job_inserted", "job_id": 0})
             )
 
-    async def _take_added(self, notify: NotificationCallback) -> None:
-        try:
-            self._empty = False
-            await self._take(self._worker_id or NO_WORKER)
-        except QUEUE_UNAVAILABLE:  # Of a worker that ends.
-            return
-        if self._taken:
-            await notify(channel="", notification={"type": "job_inserted", "job_id": self._taken[0].id or 0})
-
-    def _takes_at_once(self) -> bool:
-        """Return whether a new job is fetched before the worker asks for it.
-
-        While others are in work, several jobs are fetched together, which is cheaper.
-        """
-        free = not (self.stopping or self._running or self._fetching.locked())
-        return self._worker_id is not None and free
-
     async def _take(self, worker_id: int) -> None:
-        """Fetch as many jobs as can be begun. Between attempts, return jobs that a failed one may have fetched."""
+        """Fetch as many jobs as can be begun. Those of a lost reply return to the queue with the next heartbeat."""
         async with self._fetching:
             if self._taken:
                 return
             self._empty = True
             most = max(1, min(TAKEN_AT_ONCE, self._at_once - len(self._running)))
-            take = partial(self._take_next, worker_id=worker_id, most=most)
+            take = partial(self.connector.execute_query_all_async, _TAKE_NEXT, worker_id=worker_id, most=most)
             self._reply_awaited = True
-            rows = await self._with_retry(take, before_again=partial(self._return_unknown, worker_id))
+            rows = await self._with_retry(take)
             self._reply_awaited = False
             if rows and (wait := rows.pop()["wait"]) is not None:
                 self._wake_in(wait)
@@ -283,13 +234,6 @@ class RetryingJobManager(JobManager):
             self._taken.extend(map(Job.from_row, rows))
             if len(rows) == most:
                 self._empty = False
-
-    async def _take_next(self, *, worker_id: int, most: int) -> list[DictRow]:
-        """Fetch jobs by a prepared statement, which the engine's connector lacks, and raise its kinds of errors."""
-        try:
-            return await self._pool.fetch_all(_TAKE_NEXT, {"worker_id": worker_id, "most": most}, prepare=True)
-        except Error as error:
-            raise ConnectorException from error
 
     def _forget_taken(self) -> None:
         self._running.difference_update(job.id or 0 for job in self._taken)
@@ -313,20 +257,15 @@ class RetryingJobManager(JobManager):
     async def _return_unknown(self, worker_id: int) -> None:
         await self.connector.execute_query_async(_RETURN_UNKNOWN, worker_id=worker_id, running=list(self._running))
 
-    async def _with_retry(
-        self, query: Callable[[], Awaitable[T]], *, before_again: Callable[[], Awaitable[None]] | None = None
-    ) -> T:
-        pause, again = 0.1, False
+    async def _with_retry(self, query: Callable[[], Awaitable[T]]) -> T:
+        pause = 0.1
         while True:
             try:
-                if again and before_again is not None:
-                    await before_again()
                 return await query()
             except ConnectorException as error:
                 if self.stopping or not isinstance(error.__cause__, DRIVER_UNAVAILABLE):
                     raise
                 log.warning("queue.away", extra={"error": type(error.__cause__).__name__})
-            again = True
             await asyncio.sleep(pause)
             pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
@@ -357,8 +296,7 @@ class Heartbeats:
 class JobQueue:
     """Works on the jobs of questions, `at_once` of them at a time; the others wait. `clock` is monotonic.
 
-    Heartbeats go over the pool `beats`, so that they never wait for the connections that work needs. Who has added a
-    job sets `added`, for the worker of this process, if it has one.
+    Heartbeats go over the pool `beats`, so that they never wait for the connections that work needs.
     """
 
     def __init__(
@@ -375,9 +313,8 @@ class JobQueue:
         self._clock = clock
         self._heartbeats = Heartbeats()
         self._app = App(connector=PsycopgConnector())
-        self._manager = RetryingJobManager(self._app.connector, pool, at_once=at_once)
+        self._manager = RetryingJobManager(self._app.connector, at_once=at_once)
         self._app.job_manager = self._manager
-        self.added = asyncio.Event()
 
     async def open(self) -> None:
         """Share the process's pool with the engine."""
@@ -426,8 +363,10 @@ class JobQueue:
             fetch_job_polling_interval=POLL_SECONDS * (1 - SPREAD * self._manager.chance()),
             install_signal_handlers=False,
             shutdown_graceful_timeout=drain_seconds,
-            update_heartbeat_interval=HEARTBEAT_SECONDS,
-            stalled_worker_timeout=STALLED_AFTER_SECONDS,
+            # `_beat` sends heartbeats, also while the worker drains, and `recover_stalled` finds the dead.
+            update_heartbeat_interval=math.inf,
+            stalled_worker_timeout=FOREVER_SECONDS,
+            abort_job_polling_interval=math.inf,
             delete_jobs="always",
         )
 
@@ -439,7 +378,7 @@ class JobQueue:
         (https://github.com/python/cpython/issues/86296).
         """
         running = asyncio.create_task(worker.run())
-        helping = [asyncio.create_task(self._beat(worker)), asyncio.create_task(self._look_when_added())]
+        beating = asyncio.create_task(self._beat(worker))
         try:
             await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -449,14 +388,7 @@ class JobQueue:
             await asyncio.wait({running}, timeout=drain_seconds + STOP_SECONDS)
             raise
         finally:
-            for task in helping:
-                task.cancel()
-
-    async def _look_when_added(self) -> None:
-        while True:
-            await self.added.wait()
-            self.added.clear()
-            self._manager.added()
+            beating.cancel()
 
     async def _beat(self, worker: Worker) -> None:
         """Update a worker's heartbeat every few seconds until cancelled, also while the worker drains."""
@@ -521,10 +453,7 @@ _TAKE_NEXT = """
         (job).scheduled_at, (job).queue_name, (job).attempts, (job).worker_id, turn, wait
     FROM take_jobs_v1(%(worker_id)s, %(most)s) ORDER BY (job).id IS NULL, number
 """
-"""Fetch the next jobs, one after the other, by procrastinate's own function; the last row is empty.
-
-The columns are named: a prepared statement fails when a migration adds one to its result.
-"""
+"""Fetch the next jobs, one after the other, by procrastinate's own function; the last row is empty."""
 
 _BEAT = "UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id"
 _REGISTER = """

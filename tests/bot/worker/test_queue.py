@@ -19,6 +19,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import DiskFull
 
+from bot.clock import utc_now
 from bot.errors import NotOurs
 from bot.model.question import NewQuestion
 from bot.storage.database import DatabaseRetry
@@ -295,6 +296,16 @@ async def test_a_worker_whose_row_is_gone_registers_again_and_keeps_its_jobs(que
     assert (orphaned, len(queue.asked)) == ([("doing", None)], 1)
 
 
+async def test_a_job_in_work_without_an_owner_gets_a_successor(queue: Queue) -> None:
+    process = await queue.process()
+    await process[1].insert(question())
+    await queue.execute("UPDATE procrastinate_jobs SET status = 'doing'")
+
+    await queue.sweep(process)
+
+    assert await queue.jobs() == [("todo", None)]
+
+
 async def test_a_disk_that_was_full_makes_no_worker_dead(queue: Queue) -> None:
     process = await queue.process()
     await process[1].insert(question())
@@ -387,10 +398,10 @@ async def test_a_job_that_this_version_cannot_do_waits_in_the_queue_for_another(
     assert (rows, times) == ([{"status": "todo", "later": True}], 1)
 
 
-async def manager_of(queue: Queue) -> RetryingJobManager:
+async def manager_of(queue: Queue, *, now: Callable[[], datetime] = utc_now) -> RetryingJobManager:
     app = App(connector=PsycopgConnector())
     await app.connector.open_async(queue.pool)
-    return RetryingJobManager(app.connector, queue.pool, at_once=100)
+    return RetryingJobManager(app.connector, at_once=100, now=now)
 
 
 async def fetch_jobs(manager: RetryingJobManager, worker: int) -> list[Job]:
@@ -454,84 +465,26 @@ async def test_a_job_that_is_announced_is_taken_without_a_poll(queue: Queue) -> 
     assert len(second) == 1
 
 
-@pytest.mark.parametrize(("in_work", "stopping", "taken"), [(0, False, 1), (1, False, 0), (0, True, 0)])
-async def test_a_job_is_taken_as_soon_as_it_is_announced_if_nothing_is_in_work(
-    queue: Queue, in_work: int, stopping: bool, taken: int
-) -> None:
-    _, questions = await queue.process()
-    manager, heard = await manager_of(queue), asyncio.Event()
-    worker = await manager.register_worker()
-    if in_work:
-        await questions.insert(question("U1"))
-        assert len(await fetch_jobs(manager, worker)) == 1
-    manager.stopping = stopping
-    statuses: list[tuple[str, int | None]] = []
-
-    async def announced(*, channel: str, notification: Notification) -> None:
-        statuses.extend(await queue.jobs())
-        heard.set()
-
-    listening = asyncio.create_task(manager.listen_for_jobs(on_notification=announced))
-    await until_async(partial(_count_listeners, queue), 1)
-    await questions.insert(question("U2"))
-    async with asyncio.timeout(20):
-        await heard.wait()
-    listening.cancel()
-    await asyncio.wait({listening})
-
-    assert statuses.count(("doing", worker)) == in_work + taken
-    if taken:
-        assert len(await fetch_jobs(manager, worker)) == 1
-
-
-@pytest.mark.parametrize("in_work", [0, 1])
-async def test_a_job_of_the_same_process_is_taken_once_and_need_not_be_announced(queue: Queue, in_work: int) -> None:
-    _, questions = await queue.process()
-    manager, heard = await manager_of(queue), asyncio.Event()
-    worker = await manager.register_worker()
-
-    async def announced(*, channel: str, notification: Notification) -> None:
-        heard.set()
-
-    listening = asyncio.create_task(manager.listen_for_jobs(on_notification=announced))
-    await until_async(partial(_count_listeners, queue), 1)
-    for n in range(in_work):
-        await questions.insert(question(f"U{n}"))
-        await until_async(queue.jobs, [("doing", worker)])
-        assert len(await fetch_jobs(manager, worker)) == 1
-    heard.clear()
-    async with queue.pool.connection() as connection:
-        await connection.execute("DROP TRIGGER procrastinate_jobs_notify_queue_job_inserted_v1 ON procrastinate_jobs")
-    await questions.insert(question("U9"))
-
-    manager.added()
-
-    if in_work:
-        assert await queue.jobs() == [("doing", worker), ("todo", None)]
-    else:
-        async with asyncio.timeout(20):
-            await heard.wait()
-        assert len(await fetch_jobs(manager, worker)) == 1
-    listening.cancel()
-    await asyncio.wait({listening})
-
-
-async def test_without_a_worker_an_added_job_is_left_to_others(queue: Queue) -> None:
-    _, questions = await queue.process()
-    manager = await manager_of(queue)
-    await questions.insert(question("U1"))
-
-    manager.added()
-    await asyncio.sleep(0)
-
-    assert await queue.jobs() == [("todo", None)]
-
-
 async def _count_listeners(queue: Queue) -> int:
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'LISTEN %'"
     async with queue.pool.connection() as connection:
         row = await (await connection.execute(query)).fetchone()
     return int(row["count"]) if row else 0
+
+
+async def test_a_job_that_comes_back_is_due_by_the_database_s_clock(queue: Queue) -> None:
+    def an_hour_ahead() -> datetime:
+        return utc_now() + timedelta(hours=1)
+
+    _, questions = await queue.process()
+    await questions.insert(question())
+    manager = await manager_of(queue, now=an_hour_ahead)
+    [job] = await fetch_jobs(manager, await manager.register_worker())
+
+    await manager.retry_job(job, retry_at=an_hour_ahead() + timedelta(seconds=5))
+
+    row = await queue.pool.fetch_one("SELECT scheduled_at < now() + interval '1 hour' AS soon FROM procrastinate_jobs")
+    assert (row, manager.running) == ({"soon": True}, [])
 
 
 async def test_jobs_that_were_taken_and_not_begun_go_back_when_their_worker_ends(queue: Queue) -> None:
