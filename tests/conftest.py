@@ -23,11 +23,22 @@ from psycopg.conninfo import make_conninfo
 
 from bot.storage.database import migrate
 from bot.storage.embedded import embedded_server
+from tests.browser.chromium import artifacts, browser
 from tests.driver import features, harness, perplexity, session, settings, slack, workspace
 from tests.fakes.databases import Databases
 from tests.fakes.duckduckgo import PointDdgsAt
 
-__all__ = ["features", "harness", "perplexity", "session", "settings", "slack", "workspace"]
+__all__ = [
+    "artifacts",
+    "browser",
+    "features",
+    "harness",
+    "perplexity",
+    "session",
+    "settings",
+    "slack",
+    "workspace",
+]
 
 # Each process that tests start would compile all modules again.
 sys.dont_write_bytecode = False
@@ -58,7 +69,8 @@ def _servers_folder() -> Path | None:
 
 
 TOGETHER = {"tests/browser", "tests/packaging"}
-"""Folders whose tests share what takes seconds to make: a browser, an environment with the wheel."""
+"""Folders whose tests share what takes seconds to make: a browser (as those of features in `test_page*.py` do), an
+environment with the wheel."""
 
 LONG = (
     "tests/features/digests/test_scheduler.py",
@@ -88,7 +100,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         files.setdefault(item.path.relative_to(config.rootpath), []).append(item)
     mixed = sorted(files, key=lambda path: crc32(str(path).encode()))
-    together = [path for path in mixed if path.parent.as_posix() in TOGETHER]
+    together = [path for path in mixed if path.parent.as_posix() in TOGETHER or path.name.startswith("test_page")]
     long = [path for name in LONG if (path := Path(name)) in files]
     rest = iter([item for path in mixed if path not in {*together, *long} for item in files[path]])
     processes = getattr(config, "workerinput", {}).get("workercount", 1)

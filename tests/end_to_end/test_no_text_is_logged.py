@@ -60,7 +60,8 @@ async def test_no_text_is_logged(log: io.StringIO, harness: Driver, services: Se
         assert response.status == 404
     async with harness.session.post(f"{harness.url}/slack/events", data=f"text={CANARY}") as response:
         assert response.status == 401
-    await harness.wait_until_settled(11)
+    of_features = [line for line in LINES if line.startswith(("/deepdive", "/pplx watch")) and is_here(line)]
+    await harness.wait_until_settled(9 + len(of_features))
 
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     assert {line["event"] for line in lines} >= {"question.received", "question.settled", "answer.kept"}

@@ -163,7 +163,7 @@ async def test_a_workspace_that_is_taken_off_the_list_is_refused(app: Installati
                 assert response.status == status
 
 
-BUTTONS = ["retry", "stop", "go_deeper", "ask_about", "more_results", "sources", "as_file"]
+BUTTONS = ["retry", "stop", "go_deeper", "more_results", "sources"]
 
 
 async def assert_does_nothing_elsewhere(app: Installations, action: str) -> None:

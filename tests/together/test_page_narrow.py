@@ -15,7 +15,7 @@ from tests.browser.test_whole_app import running
 from tests.fakes.answers import whole_stream
 from tests.fakes.service import stream_reply
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.features("audit", "budgets", "home", "sharing")]
 
 WIDE = "| " + " | ".join(f"Column number {number}" for number in range(9)) + " |\n" + "|---" * 9 + "|\n| 1" * 9 + " |"
 CODE = "```\n" + "a_long_line_of_code = " * 12 + "\n```"
