@@ -26,10 +26,9 @@ from perplexity.types import (
     TextDelta,
     Usage,
 )
-from perplexity.wire.base import StreamReader, Wire
+from perplexity.wire.base import StreamReader, Wire, common_filters
 from perplexity.wire.errors import error_from_object, sanitize_message, service_name
 from perplexity.wire.json import as_count, as_object, as_objects, as_text, as_texts, cost_of
-from perplexity.wire.search import common_filters
 from perplexity.wire.sources import MergeSchedule, merge
 
 PROVIDER = "Perplexity"

@@ -1,4 +1,4 @@
-"""The protocols of a wire: question to request body, response to answer, events to events. Pure.
+"""The protocols of a wire, and what wires share: question to request body, response to answer, events to events. Pure.
 
 A new wire is a module next to this one that offers these names.
 """
@@ -6,8 +6,10 @@ A new wire is a module next to this one that offers these names.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import ClassVar, Protocol
 
+from perplexity.filters import Filters
 from perplexity.models import Target
 from perplexity.types import JSON, Answer, Event, Question
 
@@ -95,3 +97,19 @@ class Wire(Protocol):
     def reader(self) -> StreamReader:
         """Return a reader for one stream."""
         ...
+
+
+def common_filters(filters: Filters) -> dict[str, JSON]:
+    """Return the filters that `/search` and the `web_search` tool name alike; days are written MM/DD/YYYY."""
+    wanted = {
+        "search_recency_filter": filters.recency,
+        "search_domain_filter": list(filters.domains),
+        "search_after_date_filter": _american(filters.after),
+        "search_before_date_filter": _american(filters.before),
+    }
+    return {name: value for name, value in wanted.items() if value}
+
+
+def _american(day: date | None) -> str | None:
+    # Not `strftime`, whose %Y has no leading zeros on some systems.
+    return None if day is None else f"{day.month:02}/{day.day:02}/{day.year:04}"

@@ -6,11 +6,11 @@ https://docs.perplexity.ai/api-reference/search-post
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 
 from perplexity.errors import MalformedResponse
-from perplexity.filters import NO_FILTERS, Filters
+from perplexity.filters import NO_FILTERS
 from perplexity.types import JSON, Query, SearchResults
+from perplexity.wire.base import common_filters
 from perplexity.wire.json import as_objects
 from perplexity.wire.sources import merge
 
@@ -43,17 +43,6 @@ def build(query: Query) -> dict[str, JSON]:
     return body
 
 
-def common_filters(filters: Filters) -> dict[str, JSON]:
-    """Return the filters that `/search` and the `web_search` tool name alike; days are written MM/DD/YYYY."""
-    wanted = {
-        "search_recency_filter": filters.recency,
-        "search_domain_filter": list(filters.domains),
-        "search_after_date_filter": _american(filters.after),
-        "search_before_date_filter": _american(filters.before),
-    }
-    return {name: value for name, value in wanted.items() if value}
-
-
 def parse_results(body: Mapping[str, JSON], *, fast: bool = False, seconds: float = 0.0) -> SearchResults:
     """Return the pages, numbered from 1; they may come grouped by query. Raises MalformedResponse without a list."""
     results = body.get("results")
@@ -70,8 +59,3 @@ def parse_results(body: Mapping[str, JSON], *, fast: bool = False, seconds: floa
         seconds=seconds,
         cost_usd=FAST_DOLLARS if fast else DOLLARS,
     )
-
-
-def _american(day: date | None) -> str | None:
-    # Not `strftime`, whose %Y has no leading zeros on some systems.
-    return None if day is None else f"{day.month:02}/{day.day:02}/{day.year:04}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from perplexity.errors import InvalidRequest, MalformedResponse, PerplexityError, RunFailed
 from perplexity.models import SONAR, WITHOUT_SCHEMA, Effort, Target
 from perplexity.types import JSON, Answer, Done, Event, Question, Source, Sources, TextDelta, Usage
-from perplexity.wire.base import StreamReader, Wire
+from perplexity.wire.base import StreamReader, Wire, common_filters
 from perplexity.wire.errors import (
     PERPLEXITY_ERRORS,
     ErrorMap,
@@ -22,7 +22,6 @@ from perplexity.wire.errors import (
     status_of,
 )
 from perplexity.wire.json import as_count, as_object, as_objects, as_text, cost_of, encode
-from perplexity.wire.search import common_filters
 from perplexity.wire.sources import MergeSchedule, merge
 
 
