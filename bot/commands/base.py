@@ -308,6 +308,11 @@ def asker_alone(_: Any) -> Audience:
     return Audience.ASKER
 
 
+def one_message(message: OutgoingMessage, request: object, audience: Audience) -> Reply:
+    """Return the reply of a command whose answer is a message already."""
+    return Reply(messages=(message,))
+
+
 free_subcommand = partial(
     Command, has_slash_command=False, runs_without_arguments=True, free=True, audience=asker_alone
 )

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.escaping import clean, unescape_slack
 from bot.blocks.messages import THE_MESSAGE, asked_message
@@ -19,7 +19,6 @@ from bot.commands.filters import PRIVATE, PUBLIC
 from bot.commands.parsing import write_arguments
 from bot.conversations.memory import quote_message
 from bot.errors import UsageError
-from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
 from bot.listeners.clicks import Click, ClickReply, button
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import bare_command
@@ -30,8 +29,9 @@ from bot.preferences.settings import THINK
 from bot.slack.views import View
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.views.base import Response, Submission, errors, modal, open_modal, shows, submission, update_modal
+from bot.views.base import Response, Submission, changes, errors, modal, open_modal, shows, submission, update_modal
 from bot.views.forms import (
+    ask_by_form,
     entered_options,
     input_block,
     menu,
@@ -40,7 +40,7 @@ from bot.views.forms import (
     radio_buttons,
     usage_response,
 )
-from bot.views.opening import person_of, shortcut, shown_problem
+from bot.views.opening import command_alone, person_of, shortcut, shown_problem
 from perplexity.models import EFFORTS
 
 UNKNOWN_FORM = "I no longer have this form. Close it and open it again."
@@ -69,21 +69,19 @@ LAST_CHOICE_SECONDS = 0.4
 """How long opening waits for the person's last choices."""
 
 
+def register_command(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
+    """Listen to the command that opens the modal."""
+    names = {"", *(one.name for one in context.commands if one.form is not None)}
+    command_alone(app, context, names, partial(open_from_command, choices=choices))
+
+
 def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
     """Listen to the other ways to open the modal, to the choice of a command in it, and to its submission."""
     shortcut(app, context, ASK_ANYTHING, partial(open_from_anywhere, choices=choices))
     shortcut(app, context, ASK_ABOUT_THIS, partial(open_about_message, choices=choices))
     button(app, context, ASK_ANYTHING, partial(open_from_button, choices=choices))
     submission(app, context, CALLBACK_ID, partial(ask, choices=choices), first_input=QUESTION)
-
-    async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
-        changed = Submission(body=body)
-        if not context.admission.is_known_outsider(body, changed.user):
-            await change_form(changed, context)
-        await ack()
-
-    for block_id in (COMMAND, MORE):
-        app.action({"block_id": block_id, "action_id": block_id})(on_change)
+    changes(app, context, (COMMAND, MORE), change_form)
 
 
 async def open_from_command(
@@ -252,8 +250,8 @@ def _entered(submitted: Submission, command: Command[Any, Any]) -> list[tuple[Op
 
 
 async def ask(submitted: Submission, context: ListenerContext, *, choices: ChoiceStore) -> Response | None:
-    """Ask the entered question: in the place of the command that opened the modal, or in the direct message."""
-    about = submitted.value(MESSAGE)
+    """Ask what was entered: where the command was typed that opened the modal, or in the direct message."""
+    about = str(submitted.value(MESSAGE) or "").strip()
     name = _name(submitted)
     command = next((one for one in context.commands if one.name == name), None)
     if command is None or command.form is None:
@@ -262,7 +260,7 @@ async def ask(submitted: Submission, context: ListenerContext, *, choices: Choic
         # After two quick choices, or a failed update, the form has another command's options.
         return shows(_again(submitted, context, more=True))
     question = str(submitted.value(QUESTION) or "").strip()
-    text = quote_message(question, str(about).strip()) if about and str(about).strip() else question
+    text = quote_message(question, about) if about else question
     if not (text or command.form.optional):
         return errors(**{QUESTION: command.form.missing})
     try:
@@ -271,45 +269,23 @@ async def ask(submitted: Submission, context: ListenerContext, *, choices: Choic
         command.parse(line)
     except UsageError as error:
         return usage_response(error, command.options, text_block=QUESTION)
-    problem = await _submit(submitted, context, command=command, line=line, question=question)
+    root = asked_message(
+        command.parse_question_text(line) or question, about=about, link=str(submitted.metadata.get("link") or "")
+    )
+    problem = await ask_by_form(
+        submitted,
+        context,
+        command=command,
+        text=line,
+        root=root,
+        here=bool(submitted.metadata.get("url")),
+        action=ASK_ABOUT_THIS if about else "",
+    )
     if problem is not None:
         return errors(**{QUESTION: problem})
     kept = {option.name: value for option, value in entered if option not in {PUBLIC, PRIVATE}}
     context.start(_keep(submitted, choices, Choice(command=command.name, options=kept)))
     return None
-
-
-async def _submit(
-    submitted: Submission, context: ListenerContext, *, command: Command[Any, Any], line: str, question: str
-) -> str | None:
-    metadata, key = submitted.metadata, f"view:{submitted.view_id}"
-    team, user = person_of(submitted.body)
-    if metadata.get("url"):
-        return await ask_by_response_url(
-            context,
-            user=user,
-            team=team,
-            channel=str(metadata.get("channel", "")),
-            key=key,
-            command=command,
-            text=line,
-            response_url=str(metadata["url"]),
-        )
-    about = str(submitted.value(MESSAGE) or "").strip()
-    root = asked_message(
-        command.parse_question_text(line) or question, about=about, link=str(metadata.get("link") or "")
-    )
-    begun = await ask_in_direct_message(
-        context,
-        user=user,
-        team=team,
-        key=key,
-        command=command,
-        text=line,
-        root=root,
-        action=ASK_ABOUT_THIS if about else "",
-    )
-    return begun if isinstance(begun, str) else None
 
 
 async def _keep(submitted: Submission, choices: ChoiceStore, choice: Choice) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -230,3 +230,21 @@ def submission(
                     **{first_input: "I can’t reach my database just now. Please submit again in a minute."}
                 )
         await ack(**(response or {}))
+
+
+def changes(
+    app: AsyncApp,
+    context: ListenerContext,
+    inputs: Iterable[str],
+    handle: Callable[[Submission, ListenerContext], Coroutine[Any, Any, None]],
+) -> None:
+    """Listen to choices in inputs of a modal, whose blocks have the same ids, and pass over those of outsiders."""
+
+    async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
+        changed = Submission(body=body)
+        if not context.is_known_outsider(body, changed.user):
+            await handle(changed, context)
+        await ack()
+
+    for name in inputs:
+        app.action({"block_id": name, "action_id": name})(on_change)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from bot.blocks.elements import plain, secondary_button
 from bot.blocks.escaping import shorten
 from bot.blocks.words import NO_LIMIT
-from bot.commands.base import Option, ValueKind
+from bot.commands.base import Command, Option, ValueKind
 from bot.errors import UsageError
-from bot.model.message import Block
+from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
+from bot.listeners.context import ListenerContext
+from bot.model.message import Block, OutgoingMessage
 from bot.model.schedule import ZONES
 from bot.views.base import Response, Submission, errors
 
@@ -128,3 +131,30 @@ def in_words(text: str, options: Sequence[Option]) -> str:
     """Return a sentence about options as plain text, with the options' names in the form."""
     titles = {option.name: option.title for option in options}
     return _CODE.sub(lambda code: f"“{titles.get(code[1], code[1])}”", text)
+
+
+async def ask_by_form(
+    submitted: Submission,
+    context: ListenerContext,
+    *,
+    command: Command[Any, Any],
+    text: str,
+    root: OutgoingMessage,
+    here: bool,
+    action: str = "",
+) -> str | None:
+    """Ask what a form says: as the command that opened it if the answer comes `here`, else below `root`.
+
+    Return a problem for the person, or None. All of it is as in `ask_in_direct_message`.
+    """
+    metadata, key = submitted.metadata, f"view:{submitted.view_id}"
+    user, team = submitted.user, submitted.team
+    if here:
+        channel, url = (str(metadata.get(name, "")) for name in ("channel", "url"))
+        return await ask_by_response_url(
+            context, user=user, team=team, channel=channel, key=key, command=command, text=text, response_url=url
+        )
+    begun = await ask_in_direct_message(
+        context, user=user, team=team, key=key, command=command, text=text, root=root, action=action
+    )
+    return begun if isinstance(begun, str) else None

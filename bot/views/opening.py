@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +13,7 @@ from bot.commands.help import text_message
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import Click, ClickReply, text_reply
 from bot.listeners.context import ListenerContext
-from bot.listeners.slash import Opening
+from bot.listeners.slash import ANY_COMMAND, acknowledge, bare_command, respond
 from bot.model.membership import team_of
 from bot.slack.messages import FAILURES
 
@@ -41,6 +41,33 @@ def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_vie
         if problem is not None:
             tell(context, user=user, response_url=str(body.get("response_url") or "") or None, text=problem)
         await ack()
+
+
+def command_alone(app: AsyncApp, context: ListenerContext, names: Collection[str], open_view: Opening) -> None:
+    """Listen to commands that open a modal if they have no arguments; the name of `/pplx` is empty."""
+
+    async def is_alone(command: dict[str, Any]) -> bool:
+        return bare_command(command, context) in names
+
+    @app.command(ANY_COMMAND, matchers=[is_alone])
+    async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
+        await _open_by_command(ack, command, context, open_view)
+
+
+async def _open_by_command(
+    ack: AsyncAck, payload: dict[str, Any], context: ListenerContext, open_view: Opening
+) -> None:
+    """Open a modal for a command; if that is not possible, acknowledge it with its help."""
+    if context.is_known_outsider(payload, str(payload.get("user_id", ""))):
+        await acknowledge(ack, await respond(payload, context))
+        return
+    problem = await open_view(payload, context)
+    if problem is None:
+        await ack()
+        return
+    helped = await respond(payload, context)
+    said = escape(problem)
+    await acknowledge(ack, replace(helped, text=f"{said}\n{helped.text}", blocks=(section(said), *helped.blocks)))
 
 
 def tell(context: ListenerContext, *, user: str, response_url: str | None, text: str) -> None:

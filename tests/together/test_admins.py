@@ -20,10 +20,10 @@ from bot.blocks.elements import button
 from bot.budgets.amounts import format_rounded
 from bot.features.budgets.form import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, budgets_section
 from bot.features.data_requests import own_data
-from bot.features.digests.buttons import all_digests
 from bot.features.digests.model import Digest, DigestSpec, Owner
 from bot.features.digests.rendering import STOP_DIGEST, workspace_blocks
 from bot.features.digests.rendering import home_blocks as digests_of_person
+from bot.features.digests.surface import all_digests
 from bot.features.home.admin import (
     FOR_ADMINS,
     USE_TABLES,

@@ -35,10 +35,10 @@ from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, claims_view
 from bot.features.data_requests import own_data
 from bot.features.deepdive.rendering import deepdive_messages, deepdive_started_message
-from bot.features.digests.form import digest_view
 from bot.features.digests.model import Digest, DigestReport, DigestSpec, Owner, Trigger
 from bot.features.digests.rendering import digest_failed_message, digest_messages, workspace_blocks
 from bot.features.digests.rendering import home_blocks as digest_blocks
+from bot.features.digests.surface import digest_view
 from bot.features.feedback.form import feedback_view
 from bot.features.home.admin import admin_blocks
 from bot.features.home.model import AdminData, HomeData, Recent, RunningQuestion, Use, WorkspaceUse

@@ -9,7 +9,7 @@ from functools import partial
 from typing import cast
 
 from bot.budgets.amounts import ALLOWED, parse_amount
-from bot.commands.base import Command, Reply, free_subcommand
+from bot.commands.base import Command, free_subcommand, one_message
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import (
@@ -22,8 +22,8 @@ from bot.commands.parsing import (
 )
 from bot.errors import UsageError
 from bot.features.budgets.rendering import spending_message
-from bot.model.message import Audience
-from bot.model.spending import NO_BUDGETS, WEEK, Budgets, Scope, Spending
+from bot.model.message import OutgoingMessage
+from bot.model.spending import WEEK, Scope
 from bot.slack.users import Admins
 from bot.storage.budgets import BudgetStore
 from perplexity.formatting import closest_match
@@ -56,16 +56,6 @@ class BudgetRequest:
     subject: str = ""
     amount: int | None = None
     reset: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class BudgetResult:
-    """The current spending and budgets; `note` says what was done. Without `spending`, the request was refused."""
-
-    note: str = ""
-    spending: Spending | None = None
-    defaults: Budgets = NO_BUDGETS
-    slash: str = ""
 
 
 def parse(text: str) -> BudgetRequest:
@@ -119,11 +109,11 @@ class BudgetCommand:
     budgets: BudgetStore
     slash: str
 
-    def command(self) -> Command[BudgetRequest, BudgetResult]:
+    def command(self) -> Command[BudgetRequest, OutgoingMessage]:
         """Return the command that a worker runs."""
         return replace(BUDGET, answer=self.answer)
 
-    def switches(self) -> tuple[Command[None, str], ...]:
+    def switches(self) -> tuple[Command[None, OutgoingMessage], ...]:
         """Return the commands that pause and resume all spending."""
         return tuple(
             replace(
@@ -132,14 +122,14 @@ class BudgetCommand:
             for one in (PAUSE, RESUME)
         )
 
-    async def answer(self, request: BudgetRequest, context: CommandContext) -> BudgetResult:
-        """Make the requested change, and return the spending, if the person is an admin. Raises database errors."""
+    async def answer(self, request: BudgetRequest, context: CommandContext) -> OutgoingMessage:
+        """Change what is asked for, and render the spending, if the person is an admin. Raises database errors."""
         row, store = context.row, self.budgets
         if not await self.admins.is_admin(row.user_id):
-            return BudgetResult(note="Only admins of this workspace can see and change its budgets.")
+            return text_message("Only admins of this workspace can see and change its budgets.")
         note, subject = "", row.channel_id if request.subject == HERE else request.subject
         if request.scope in {"channel", f"channel{WEEK}"} and subject.startswith("D"):
-            return BudgetResult(note=NO_CHANNEL_BUDGET)
+            return text_message(NO_CHANNEL_BUDGET)
         if request.scope is not None:
             await store.change(
                 team_id=row.team_id,
@@ -150,23 +140,14 @@ class BudgetCommand:
                 reset=request.reset,
             )
             note = "Saved."
-        spending = await store.spending(row.team_id)
-        return BudgetResult(note=note, spending=spending, defaults=store.budgets, slash=self.slash)
+        return spending_message(await store.spending(row.team_id), store.budgets, slash=self.slash, note=note)
 
-    async def _switch(self, name: str, _: None, context: CommandContext) -> str:
-        """Pause or resume spending for a question that an older version has accepted."""
+    async def _switch(self, name: str, _: None, context: CommandContext) -> OutgoingMessage:
+        """Switch spending for a question that an older version has accepted."""
         row = context.row
         if not await self.admins.is_admin(row.user_id):
-            return FOR_ADMINS_TO_PAUSE
-        return await switch_spending(name, self.budgets, row.team_id, row.user_id, self.slash)
-
-
-def render(result: BudgetResult, _: BudgetRequest, audience: Audience) -> Reply:
-    """Render the spending and the budgets."""
-    if result.spending is None:
-        return Reply(messages=(text_message(result.note),))
-    message = spending_message(result.spending, result.defaults, slash=result.slash, note=result.note)
-    return Reply(messages=(message,))
+            return text_message(FOR_ADMINS_TO_PAUSE)
+        return text_message(await switch_spending(name, self.budgets, row.team_id, row.user_id, self.slash))
 
 
 BUDGET = free_subcommand(
@@ -185,7 +166,7 @@ BUDGET = free_subcommand(
     ),
     for_everyone=True,
     parse=parse,
-    render=render,
+    render=one_message,
 )
 
 
@@ -199,29 +180,9 @@ async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id
     return "Paid searches are allowed again." if resumed else "Paid searches are not paused."
 
 
-def render_switch(text: str, _: None, audience: Audience) -> Reply:
-    """Render the sentence."""
-    return Reply(messages=(text_message(text),))
-
-
-PAUSE = free_subcommand(
-    name="pause",
-    summary="Stop all paid searches at once (admins)",
-    for_admins=True,
-    usage="",
-    for_everyone=True,
-    refusal=FOR_ADMINS_TO_PAUSE,
-    parse=parse_nothing("pause"),
-    render=render_switch,
+_switch = partial(
+    free_subcommand, for_admins=True, usage="", for_everyone=True, refusal=FOR_ADMINS_TO_PAUSE, render=one_message
 )
 
-RESUME = free_subcommand(
-    name="resume",
-    summary="Allow paid searches again (admins)",
-    for_admins=True,
-    usage="",
-    for_everyone=True,
-    refusal=FOR_ADMINS_TO_PAUSE,
-    parse=parse_nothing("resume"),
-    render=render_switch,
-)
+PAUSE = _switch(name="pause", summary="Stop all paid searches at once (admins)", parse=parse_nothing("pause"))
+RESUME = _switch(name="resume", summary="Allow paid searches again (admins)", parse=parse_nothing("resume"))

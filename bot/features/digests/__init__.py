@@ -9,14 +9,13 @@ from operator import attrgetter
 from bot.blocks.actions import DIGEST, AnswerPart
 from bot.blocks.elements import button
 from bot.feature import Core, Feature, Running
-from bot.features.digests import buttons, form
-from bot.features.digests.buttons import HomeDigests
+from bot.features.digests import surface
 from bot.features.digests.command import WATCH, WatchCommand
-from bot.features.digests.jobs import DigestStopper, StopNoticeCommand
+from bot.features.digests.jobs import DigestRunner, DigestStopper, StopNoticeCommand, StorySelector
 from bot.features.digests.model import DigestLimits
-from bot.features.digests.runner import DigestRunner, StorySelector
-from bot.features.digests.service import DigestScheduler, StoredDigestService
+from bot.features.digests.service import DigestScheduler, DigestService
 from bot.features.digests.store import DigestStore
+from bot.features.digests.surface import HomeDigests
 from bot.model.home import HomeSection, always
 from bot.process import Periodic
 from bot.storage.database import DatabaseRetry
@@ -29,7 +28,7 @@ def start(core: Core) -> Running:
     limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
     stores = partial(DigestStore, many=settings.oauth_configured, in_lane=core.questions.in_lane)
     services = partial(
-        StoredDigestService,
+        DigestService,
         timezone=core.users.timezone,
         command_label=f"{core.slash} {WATCH.name}",
         limits=limits,
@@ -42,17 +41,17 @@ def start(core: Core) -> Running:
         admins=core.admins,
         membership=core.users.membership,
         stopper=stopper,
-        selector=StorySelector(posted=store.posted, database_retry=retry),
+        selector=StorySelector(digests=store, database_retry=retry),
         database_retry=retry,
     )
     notices = StopNoticeCommand(digests=store, database_retry=retry, command_label=service.command_label)
     scheduler = DigestScheduler(digests=store, disabled=limits.disabled, installed=lambda: core.admission.installed)
-    home, rows = HomeDigests(digests=service), buttons.all_digests(service.list_all)
+    home, rows = HomeDigests(digests=service), surface.all_digests(service.list_all)
     return Running(
         commands=(WatchCommand(digests=service).command(), runner.command(), notices.command()),
         listeners=(
-            partial(form.register, profiles=core.users.profiles),
-            partial(buttons.register, digests=before_ack, stopper=stopper, all_rows=rows),
+            partial(surface.register, profiles=core.users.profiles),
+            partial(surface.register_buttons, digests=before_ack, stopper=stopper, all_rows=rows),
         ),
         forms={WATCH.name: form.open_from_command},
         home_sections=(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import time
 from zoneinfo import ZoneInfo
 
-from bot.commands.base import Command, Option, Reply, ValueKind
+from bot.commands.base import Command, Option, ValueKind, asker_alone, one_message
 from bot.commands.context import CommandContext
 from bot.commands.filters import category_argument, usage_errors
 from bot.commands.parsing import (
@@ -25,9 +25,10 @@ from bot.commands.parsing import (
     parse_options,
 )
 from bot.errors import UsageError
-from bot.features.digests.model import DigestAction, DigestResult, DigestService, DigestSpec, Owner
+from bot.features.digests.model import DigestAction, DigestResult, DigestSpec, Owner
 from bot.features.digests.rendering import DIGEST_EXAMPLE, digest_result_message
-from bot.model.message import Audience
+from bot.features.digests.service import DigestService
+from bot.model.message import OutgoingMessage
 from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule, format_days, zone_of
 from perplexity.validation import parse_query
 
@@ -84,19 +85,6 @@ class ListDigests:
 WatchRequest = DigestSpec | ChangeDigest | ListDigests
 
 
-@dataclass(frozen=True, kw_only=True)
-class WatchResult:
-    """The result, with the command's label and the channel of the request for its message.
-
-    `with_app` is set if the channel is known to be the person's direct message with the app.
-    """
-
-    reply: DigestResult
-    command_label: str
-    channel: str
-    with_app: bool
-
-
 def parse(text: str) -> WatchRequest:
     """Parse the text after `watch`. Raises UsageError."""
     arguments = parse_options(text, PARSER)
@@ -119,12 +107,12 @@ class WatchCommand:
 
     digests: DigestService
 
-    def command(self) -> Command[WatchRequest, WatchResult]:
+    def command(self) -> Command[WatchRequest, OutgoingMessage]:
         """Return the command that a worker runs."""
         return replace(WATCH, answer=self.answer)
 
-    async def answer(self, request: WatchRequest, context: CommandContext) -> WatchResult:
-        """Apply the request. Raises database errors."""
+    async def answer(self, request: WatchRequest, context: CommandContext) -> OutgoingMessage:
+        """Apply the request, and say what was done. Raise database errors."""
         digests, row = self.digests, context.row
         owner = Owner(team_id=row.team_id, user_id=row.user_id)
         reply: DigestResult
@@ -135,21 +123,9 @@ class WatchCommand:
                 reply = await digests.apply(action, number, owner=owner, by=str(row.id))
             case ListDigests():
                 reply = await digests.list_digests(owner)
-        label, with_app = digests.command_label, row.surface == "im"
-        return WatchResult(reply=reply, command_label=label, channel=row.channel_id, with_app=with_app)
-
-
-def audience_of(_: WatchRequest) -> Audience:
-    """Return who sees the result: only the user, before the digest is posted."""
-    return Audience.ASKER
-
-
-def render(result: WatchResult, _: WatchRequest, audience: Audience) -> Reply:
-    """Render the result."""
-    message = digest_result_message(
-        result.reply, command=result.command_label, channel=result.channel, with_app=result.with_app
-    )
-    return Reply(messages=(message,))
+        return digest_result_message(
+            reply, command=digests.command_label, channel=row.channel_id, with_app=row.surface == "im"
+        )
 
 
 def _parse_list(rest: list[str]) -> ListDigests:
@@ -292,6 +268,6 @@ WATCH = Command(
     ),
     has_slash_command=False,
     parse=parse,
-    audience=audience_of,
-    render=render,
+    audience=asker_alone,
+    render=one_message,
 )

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Protocol
 from uuid import UUID, uuid4
 
 from bot.clock import utc_now
-from bot.commands.base import Command, Reply
+from bot.commands.base import Command, Reply, Stats
 from bot.commands.context import CommandContext
 from bot.delivery.routes import DIGEST_SURFACE
-from bot.features.digests.model import Digest, DigestRun, Owner, State, Trigger, parse_run
+from bot.errors import Refused
+from bot.features.digests.model import (
+    Digest,
+    DigestReport,
+    DigestRun,
+    Owner,
+    State,
+    Trigger,
+    parse_run,
+    search_window_start,
+)
 from bot.features.digests.rendering import (
+    digest_failed_message,
+    digest_messages,
     digest_stopped_message,
     owner_gone_message,
     redirected_message,
     skipped_message,
     undeliverable_message,
 )
-from bot.features.digests.store import DigestStore, PlannedRun
+from bot.features.digests.store import DigestStore, PostedHistory, RecordResult
 from bot.model.audit import Change
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
 from bot.model.schedule import latest_slot, next_slot
-from bot.slack.users import AUTH_ERRORS
+from bot.preferences.precedence import Preferred
+from bot.slack.users import AUTH_ERRORS, Admins, Membership
 from bot.storage.database import DatabaseRetry
+from perplexity.errors import PerplexityError
+from perplexity.filters import Filters
+from perplexity.news.stories import Story, fingerprint, unseen
+from perplexity.news.summary import MAX_STORIES, news_summary
+from perplexity.notes import is_empty_result
 
 NOT_A_MEMBER = "I’m not in its channel, so I can’t post there. Add me with `/invite` first."
 FOREIGN_DIRECT_MESSAGE = (
@@ -41,27 +62,34 @@ COMMAND = "digest"
 """The command of a run's question; it cannot be typed."""
 
 
-def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> PlannedRun:
-    """Return the run of a digest that is due: one run for the latest slot, even if earlier ones were missed."""
+def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> tuple[datetime, NewQuestion, datetime]:
+    """Return the slot and the question of the run of a digest that is due, and when it is due next.
+
+    That is one run for the latest slot, even if earlier ones were missed.
+    """
     schedule = digest.spec.schedule
     first = digest.next_at or now
     slot = latest_slot(schedule, first=first, now=now)
     run = DigestRun(digest_id=digest.id, trigger=Trigger.SCHEDULED, earliest_slot=first, slot=slot, title=digest.title)
-    question = run_question(run, digest, id=new_id(), key=slot.isoformat())
-    return PlannedRun(slot=slot, question=question, next_at=next_slot(schedule, now))
+    return slot, run_question(run, digest, id=new_id(), key=slot.isoformat()), next_slot(schedule, now)
 
 
 def run_question(run: DigestRun, digest: Digest, *, id: UUID, key: str) -> NewQuestion:
     """Return the question of a run; runs with the same `key` are one run."""
+    key = f"{digest.id}:{key}"
+    return _question(COMMAND, run.text, id=id, key=key, owner=digest.owner, channel_id=digest.channel_id)
+
+
+def _question(command: str, text: str, *, id: UUID, key: str, owner: Owner, channel_id: str) -> NewQuestion:
     return NewQuestion(
         id=id,
-        delivery_key=f"{DIGEST_SURFACE}:{digest.id}:{key}",
+        delivery_key=f"{DIGEST_SURFACE}:{key}",
         surface=DIGEST_SURFACE,
-        command=COMMAND,
-        text=run.text,
-        team_id=digest.owner.team_id,
-        channel_id=digest.channel_id,
-        user_id=digest.owner.user_id,
+        command=command,
+        text=text,
+        team_id=owner.team_id,
+        channel_id=channel_id,
+        user_id=owner.user_id,
     )
 
 
@@ -131,17 +159,9 @@ def parse_notice(text: str) -> StopNotice:
 
 
 def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
-    """Return the question of a notice. Each run `by` which the digest was stopped gets one, even if repeated."""
-    return NewQuestion(
-        id=id,
-        delivery_key=f"{DIGEST_SURFACE}:{notice.digest_id}:notice:{by}",
-        surface=DIGEST_SURFACE,
-        command=NOTICE_COMMAND,
-        text=notice.text,
-        team_id=owner.team_id,
-        channel_id=channel_id,
-        user_id=owner.user_id,
-    )
+    """Return the question of a notice. The run `by` which the digest was stopped has one, however often it stops it."""
+    key = f"{notice.digest_id}:notice:{by}"
+    return _question(NOTICE_COMMAND, notice.text, id=id, key=key, owner=owner, channel_id=channel_id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,21 +225,16 @@ class DigestStopper:
             return
         notice = StopNotice(digest_id=parse_run(row.text).digest_id, reason_code=error)
         owner = Owner(team_id=row.team_id, user_id=row.user_id)
-        await self._stop(notice, by=row.id, owner=owner, channel_id=row.channel_id)
+        await self._end(notice, by=row.id, owner=owner, channel_id=row.channel_id)
 
     async def on_owner_barred(self, digest: Digest, reason_code: str, *, by: UUID) -> None:
         """Stop a digest whose owner has left or may not ask in its channel; delete it if the owner's account is closed.
 
-        `reason_code` says which; `by` is the question that found out. Nobody could delete a digest without an owner,
-        and it would count towards the limit of its channel.
+        `reason_code` says which, `by` is the question that found it out.
         """
-        if reason_code == OWNER_LEFT:
-            await self._delete(
-                StopNotice(digest_id=digest.id, reason_code=reason_code, title=digest.title), digest, by=by
-            )
-        else:
-            notice = StopNotice(digest_id=digest.id, reason_code=reason_code)
-            await self._stop(notice, by=by, owner=digest.owner, channel_id=digest.channel_id)
+        title = digest.title if reason_code == OWNER_LEFT else ""
+        notice = StopNotice(digest_id=digest.id, reason_code=reason_code, title=title)
+        await self._end(notice, by=by, owner=digest.owner, channel_id=digest.channel_id)
 
     async def stop_for_admin(self, digest_id: UUID, user_id: str, teams: Collection[str]) -> Digest | None:
         """Stop a digest of one of these workspaces for an admin, tell its owner, and record it in the audit log.
@@ -241,15 +256,219 @@ class DigestStopper:
             before=str(digest.state),
             after=str(State.STOPPED),
         )
-        await self.digests.stop_for_admin(digest.id, question, change)
+        await self.digests.stop(digest.id, question, by_admin=change)
         return digest
 
-    async def _delete(self, notice: StopNotice, digest: Digest, *, by: UUID) -> None:
-        question = notice_question(notice, id=self.new_id(), by=by, owner=digest.owner, channel_id=digest.channel_id)
-        if await self.database_retry(lambda: self.digests.delete_with_notice(digest.id, question)):
-            log.warning("digest.deleted", extra={"digest": str(digest.id), "error": notice.reason_code})
-
-    async def _stop(self, notice: StopNotice, *, by: UUID, owner: Owner, channel_id: str) -> None:
+    async def _end(self, notice: StopNotice, *, by: UUID, owner: Owner, channel_id: str) -> None:
         question = notice_question(notice, id=self.new_id(), by=by, owner=owner, channel_id=channel_id)
-        if await self.database_retry(lambda: self.digests.stop_with_notice(notice.digest_id, question)):
-            log.warning("digest.stopped", extra={"digest": str(notice.digest_id), "error": notice.reason_code})
+        # Without an owner, a digest could not be deleted by anyone, and would count towards the limit of its channel.
+        deleted = notice.reason_code == OWNER_LEFT
+        end = self.digests.delete_with_notice if deleted else self.digests.stop
+        if await self.database_retry(lambda: end(notice.digest_id, question)):
+            extra = {"digest": str(notice.digest_id), "error": notice.reason_code}
+            log.warning("digest.deleted" if deleted else "digest.stopped", extra=extra)
+
+
+_BATCH = 8
+"""Fingerprints compared in one step, which takes some milliseconds."""
+_PAUSE_SECONDS = 0.01
+"""Pause after each step, so that listeners can run."""
+
+
+class FindUnseen(Protocol):
+    """Finds what is new."""
+
+    def __call__(self, stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
+        """Return the stories that match none of the fingerprints in `seen`; `among` are all stories of the answer."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class StorySelector:
+    """Selects new stories with `find_unseen` and records them as posted.
+
+    Comparing is CPU-bound, so it runs in a thread, for one run at a time, in small steps with pauses: a busy thread
+    holds the interpreter lock, while listeners have to acknowledge within three seconds.
+    """
+
+    digests: DigestStore
+    database_retry: DatabaseRetry
+    find_unseen: FindUnseen = unseen
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def select_new(self, report: DigestReport, *, question_id: UUID) -> DigestReport:
+        """Return the report with at most eight new stories; the rest stays new for the next run.
+
+        The report is suppressed if the digest was deleted, paused or stopped meanwhile, unless the run is manual.
+        """
+        stories = report.summary.stories if report.summary else ()
+        new, since, cursor = stories, None, 0
+        while True:
+            read = partial(
+                self.digests.posted, report.digest.id, question_id=question_id, now=report.now, cursor=cursor
+            )
+            history = await self.database_retry(read)
+            new = await self._unseen(new, history, among=stories)
+            since, cursor = max(filter(None, (since, history.at)), default=None), history.cursor
+            selected = new[:MAX_STORIES]
+            record = partial(
+                self.digests.record_posted,
+                report.digest.id,
+                [fingerprint(story, among=stories) for story in selected],
+                question_id=question_id,
+                now=report.now,
+                cursor=cursor,
+                manual=report.trigger is Trigger.MANUAL,
+            )
+            result = await self.database_retry(record)
+            if result is not RecordResult.CONFLICT:
+                kept = result is RecordResult.OK
+                return replace(report, stories=selected, since=since) if kept else replace(report, suppressed=True)
+
+    async def _unseen(
+        self, stories: tuple[Story, ...], seen: PostedHistory, *, among: tuple[Story, ...]
+    ) -> tuple[Story, ...]:
+        """Return the stories that were not posted before; `among` are all stories of the answer."""
+        for start in range(0, len(seen.fingerprints), _BATCH):
+            if not stories:
+                break
+            part = seen.fingerprints[start : start + _BATCH]
+            async with self._lock:
+                stories = tuple(await asyncio.to_thread(self.find_unseen, stories, part, among=among))
+                await asyncio.sleep(_PAUSE_SECONDS)
+        return stories
+
+
+STOP_REASONS = {
+    Membership.DEACTIVATED: OWNER_LEFT,
+    Membership.NOT_FOUND: OWNER_NOT_FOUND,
+    Membership.NOT_IN_CHANNEL: OWNER_LEFT_CHANNEL,
+}
+"""The memberships of an owner that stop a digest, and their reason codes."""
+
+
+OWNER_CHECK_PAUSES = (2.0, 8.0, 20.0)
+"""Seconds after which Slack is asked again whether the owner is an admin."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigestRunner:
+    """Makes digests. `membership` returns whether a person is still in the workspace and in a channel, by their ids.
+
+    `sleep` pauses before Slack is asked again.
+    """
+
+    digests: DigestStore
+    admins: Admins
+    membership: Callable[[str, str], Awaitable[Membership]]
+    stopper: DigestStopper
+    selector: StorySelector
+    database_retry: DatabaseRetry
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    def command(self) -> Command[DigestRun, DigestReport | None]:
+        """Return the command that a worker runs."""
+        return Command(
+            name=COMMAND,
+            summary="Make a digest",
+            usage="",
+            has_slash_command=False,
+            parse=parse_run,
+            audience=lambda _: Audience.CHANNEL,
+            answer=self.run,
+            render=_render,
+            render_failure=_failure_message,
+            prefer=_prefer,
+            on_closed=self.stopper.on_channel_closed,
+        )
+
+    async def run(self, run: DigestRun, context: CommandContext) -> DigestReport | None:
+        """Return a report with what is new, None if the digest is deleted. Raises PerplexityError.
+
+        While the app may not post, no provider is asked: the next run after that covers what was missed.
+        """
+        now = datetime.fromtimestamp(context.now(), UTC)
+        digest = await self.database_retry(lambda: self.digests.get(run.digest_id, now=now))
+        if digest is None:
+            return None
+        report = DigestReport(
+            digest=digest, trigger=run.trigger_at(now), earliest_slot=run.earliest_slot, slot=run.slot, now=now
+        )
+        should_run = digest.state is State.ACTIVE or run.trigger is Trigger.MANUAL
+        if not (
+            should_run
+            and await self._can_reach_owner(digest, by=context.row.id)
+            and await self._owner_may_ask(digest, context)
+        ):
+            return replace(report, suppressed=True, cost_usd=0.0)
+        return await self.selector.select_new(
+            await self._with_summary(report, context, filters=run.filters), question_id=context.row.id
+        )
+
+    async def _can_reach_owner(self, digest: Digest, *, by: UUID) -> bool:
+        membership = await self.membership(digest.owner.user_id, digest.channel_id)
+        if reason := STOP_REASONS.get(membership):
+            await self.stopper.on_owner_barred(digest, reason, by=by)
+        if membership is Membership.APP_REMOVED:
+            log.warning("digest.not_made", extra={"digest": str(digest.id), "error": "app not let in"})
+        return membership is Membership.MEMBER
+
+    async def _owner_may_ask(self, digest: Digest, context: CommandContext) -> bool:
+        """Return whether the owner may ask in the digest's channel; if not, stop the digest.
+
+        Raises Refused if Slack cannot be asked, also after some pauses.
+        """
+        owner, channel = digest.owner.user_id, context.row.preferences.channel
+        allowed = await self.admins.may_ask(channel, owner)
+        for pause in OWNER_CHECK_PAUSES:
+            if allowed is not None:
+                break
+            await self.sleep(pause)
+            allowed = await self.admins.may_ask(channel, owner)
+        if allowed is None:
+            raise Refused(
+                "I couldn’t check with Slack whether you may ask in its channel. "
+                "The next digest covers what this one missed."
+            )
+        if not allowed:
+            await self.stopper.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.row.id)
+        return allowed
+
+    async def _with_summary(self, report: DigestReport, context: CommandContext, *, filters: Filters) -> DigestReport:
+        """Ask for all news since the previous run. An answer without any news has a cost, too."""
+        digest, now = report.digest, report.now
+        last_run_at = await self.database_retry(
+            lambda: self.digests.last_run_at(digest.id, question_id=context.row.id, now=now)
+        )
+        since = search_window_start(last_run_at, now=now)
+        spec = digest.spec
+        try:
+            summary = await news_summary(
+                context.services.provider,
+                category=spec.category,
+                topic=spec.topic,
+                filters=filters,
+                since=since,
+                now=now,
+                max_stories=None,
+            )
+        except PerplexityError as error:
+            if not is_empty_result(error):
+                raise
+            return replace(report, cost_usd=error.cost_usd)
+        return replace(report, summary=summary, cost_usd=summary.cost_usd)
+
+
+def _prefer(run: DigestRun, settings: Preferred) -> DigestRun:
+    return replace(run, filters=settings.filters(run.filters, language=True))
+
+
+def _render(report: DigestReport | None, _: DigestRun, __: Audience) -> Reply:
+    if report is None:
+        return Reply(messages=())
+    provider = report.summary.provider if report.summary is not None else None
+    return Reply(messages=digest_messages(report), stats=Stats(provider=provider, cost_usd=report.cost_usd))
+
+
+def _failure_message(run: DigestRun, sentence: str, reference: str) -> OutgoingMessage:
+    return digest_failed_message(subject=run.title, digest_id=run.digest_id, sentence=sentence, reference=reference)

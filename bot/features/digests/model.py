@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -173,36 +172,6 @@ class NotOwner:
 DigestResult = Created | LimitReached | DigestList | Updated | AlreadyRunning | DigestNotFound | NotOwner
 
 
-class DigestService(Protocol):
-    """Creates and changes digests. Every method raises database errors."""
-
-    @property
-    def command_label(self) -> str:
-        """The command as people type it: "/pplx watch"."""
-        ...
-
-    async def create(self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
-        """Create a digest that posts to a channel; the same `id` again is the same digest."""
-        ...
-
-    async def list_digests(self, owner: Owner) -> DigestList:
-        """Return the digests of an owner."""
-        ...
-
-    async def apply(self, action: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
-        """Apply an action to the owner's digest with this number; `by` identifies the request."""
-        ...
-
-    async def apply_button(
-        self, action: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
-    ) -> DigestResult:
-        """Apply the action of a button to its digest; only its owner may.
-
-        `teams` are the ids by which Slack names the workspace of the click.
-        """
-        ...
-
-
 _DAY = timedelta(days=1)
 _MONTH = timedelta(days=30)
 
@@ -287,10 +256,6 @@ class DigestReport:
         while (slot := next_slot(schedule, slot)) <= self.now:
             days |= scheduled_days(schedule, slot)
         return bool(days & self.digest.spec.report_empty_on)
-
-    def with_stories(self, stories: Sequence[Story], *, since: datetime | None) -> DigestReport:
-        """Return the report with the stories that are new since a moment."""
-        return replace(self, stories=tuple(stories), since=since)
 
 
 def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:

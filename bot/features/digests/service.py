@@ -41,10 +41,11 @@ MINUTE = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoredDigestService:
+class DigestService:
     """Keeps digests in the database. `timezone` returns a person's time zone, None if it is unknown.
 
-    `call` is the command as people type it. `now` is the clock, `new_id` makes the ids of questions.
+    `command_label` is what people type for the command. All of it raises database errors. `now` is the clock,
+    `new_id` makes the ids of questions.
     """
 
     command_label: str

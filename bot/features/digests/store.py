@@ -183,62 +183,8 @@ class RecordResult(Enum):
     """The digest is deleted, paused or stopped."""
 
 
-class PostedStories:
-    """Short transactions on the tables, each of which may be repeated after a failure."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    async def read(self, id: UUID, *, question_id: UUID, now: datetime, cursor: int = 0) -> PostedHistory:
-        """Return the stories that other runs of a digest have posted after a cursor."""
-        values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor}
-        rows = await self._pool.fetch_all(POSTED_STORIES, values | {"most": MAX_HISTORY})
-        return PostedHistory(
-            fingerprints=[row["fingerprint"] for row in rows],
-            at=rows[0]["at"] if rows else None,
-            cursor=max((row["place"] for row in rows), default=cursor),
-        )
-
-    async def record(
-        self, id: UUID, fingerprints: Sequence[str], *, question_id: UUID, now: datetime, cursor: int, manual: bool
-    ) -> RecordResult:
-        """Record the stories that a run posts, and that it has searched.
-
-        `cursor` is the place up to which it read the table.
-
-        Runs of one digest do so one after the other; an interrupted run may repeat it. Nothing is recorded if the
-        digest was deleted, or if it is paused or stopped, unless the run is `manual`.
-        """
-        values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
-        async with self._pool.transaction() as connection:
-            digest = await (await connection.execute(LOCK, values)).fetchone()
-            await connection.execute(FORGET_STORIES, values)
-            if digest is None or not (manual or digest["state"] == State.ACTIVE):
-                return RecordResult.INACTIVE
-            if await (await connection.execute(POSTED_STORIES, values)).fetchone():
-                return RecordResult.CONFLICT
-            await connection.execute(RECORD_STORIES, values | {"fingerprints": list(map(storable, fingerprints))})
-            await connection.execute(MARK_SEARCHED, values)
-        return RecordResult.OK
-
-    async def last_run_at(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
-        """Return the slot, up to now, of the last other run that searched for news; None if there is none."""
-        values = {"id": id, "question_id": question_id, "now": now}
-        row = await self._pool.fetch_one(LAST_RUN_AT, values)
-        return row["slot"] if row else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlannedRun:
-    """A run to start: its slot, its question, and the digest's next due time."""
-
-    slot: datetime
-    question: NewQuestion
-    next_at: datetime
-
-
 class DigestStore:
-    """The tables' operations. `posted` holds the posted stories. `many` is whether there are many installations.
+    """The tables' operations, each a short transaction. `many`: there are many installations.
 
     `in_lane` returns a question with the queue in which its job waits.
     """
@@ -251,7 +197,6 @@ class DigestStore:
         in_lane: Callable[[NewQuestion], Awaitable[NewQuestion]] | None = None,
     ) -> None:
         self._in_lane = in_lane
-        self.posted = PostedStories(pool)
         self._pool = pool
         self._many = many
 
@@ -289,19 +234,18 @@ class DigestStore:
         """Pause a digest, or resume it from `next_at` on."""
         await self._pool.execute(SET_STATE, {"id": id, "state": state, "next_at": next_at})
 
-    async def stop_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
-        """Stop a digest and insert the question of its notice, in one transaction; return False if it is not active."""
+    async def stop(self, id: UUID, notice: NewQuestion, *, by_admin: Change | None = None) -> bool:
+        """Stop a digest and insert the question of its notice, in one transaction; return False if it is not active.
+
+        A change by an admin is recorded; of one that is not active, there is none, and no notice.
+        """
         async with self._pool.transaction() as connection:
             stopped = await _fetch_one(connection, STOP, {"id": id}) is not None
-            await self._ask(connection, notice)
-        return stopped
-
-    async def stop_for_admin(self, id: UUID, notice: NewQuestion, change: Change) -> None:
-        """Stop an active digest, insert the question of its notice and record the change, in one transaction."""
-        async with self._pool.transaction() as connection:
-            if await _fetch_one(connection, STOP, {"id": id}) is not None:
+            if stopped or by_admin is None:
                 await self._ask(connection, notice)
-                await record_change(connection, change)
+            if stopped and by_admin is not None:
+                await record_change(connection, by_admin)
+        return stopped
 
     async def delete(self, id: UUID) -> None:
         """Delete a digest."""
@@ -316,22 +260,28 @@ class DigestStore:
         return ended
 
     async def start_due(
-        self, plan: Callable[[Digest], PlannedRun], *, now: datetime, installation: str | None = None
+        self,
+        plan: Callable[[Digest], tuple[datetime, NewQuestion, datetime]],
+        *,
+        now: datetime,
+        installation: str | None = None,
     ) -> UUID | None:
         """Start one run that is due, in one transaction with its question; return the digest's id, None if none is due.
 
-        A slot has one run, even if several processes do this at once. A run that still waits for a worker also covers
-        the slots since then. `installation` is the id of the one that the process works for.
+        `plan` returns the slot of the run, its question, and when the digest is due next.
+
+        A slot has one run, however many processes do this at once. If a run still waits for a worker, it covers the
+        slots that have come since. `installation` is the id of the one that the process works for.
         """
         values = {"now": now, "installation": installation, "many": self._many}
         async with self._pool.transaction() as connection:
             row = await _fetch_one(connection, DUE, values)
             if row is None:
                 return None
-            planned = plan(_digest(row))
+            slot, question, next_at = plan(_digest(row))
             if await _fetch_one(connection, WAITING, {"id": row["id"]}) is None:
-                await self._begin(connection, row["id"], planned.slot, planned.question)
-            await connection.execute(SET_NEXT_RUN, {"id": row["id"], "next_at": planned.next_at})
+                await self._begin(connection, row["id"], slot, question)
+            await connection.execute(SET_NEXT_RUN, {"id": row["id"], "next_at": next_at})
         return UUID(str(row["id"]))
 
     async def reschedule_stray(self, next_at: Callable[[Digest], datetime], *, now: datetime) -> UUID | None:
@@ -367,6 +317,42 @@ class DigestStore:
         return (
             await _fetch_one(connection, queries.INSERT, vars(question) | {"text": storable(question.text)}) is not None
         )
+
+    async def posted(self, id: UUID, *, question_id: UUID, now: datetime, cursor: int = 0) -> PostedHistory:
+        """Return the stories that other runs of a digest have posted after a cursor."""
+        values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor}
+        rows = await self._pool.fetch_all(POSTED_STORIES, values | {"most": MAX_HISTORY})
+        return PostedHistory(
+            fingerprints=[row["fingerprint"] for row in rows],
+            at=rows[0]["at"] if rows else None,
+            cursor=max((row["place"] for row in rows), default=cursor),
+        )
+
+    async def record_posted(
+        self, id: UUID, fingerprints: Sequence[str], *, question_id: UUID, now: datetime, cursor: int, manual: bool
+    ) -> RecordResult:
+        """Record which stories a run posts, and that it has searched; `cursor` is how far the table was read for that.
+
+        Runs of one digest do so one after the other; an interrupted run may do it again. Nothing is recorded if the
+        digest is deleted, or if it is paused or stopped, unless the run is `manual`.
+        """
+        values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
+        async with self._pool.transaction() as connection:
+            digest = await (await connection.execute(LOCK, values)).fetchone()
+            await connection.execute(FORGET_STORIES, values)
+            if digest is None or not (manual or digest["state"] == State.ACTIVE):
+                return RecordResult.INACTIVE
+            if await (await connection.execute(POSTED_STORIES, values)).fetchone():
+                return RecordResult.CONFLICT
+            await connection.execute(RECORD_STORIES, values | {"fingerprints": list(map(storable, fingerprints))})
+            await connection.execute(MARK_SEARCHED, values)
+        return RecordResult.OK
+
+    async def last_run_at(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
+        """Return the slot, up to now, of the last other run that searched for news; None if there is none."""
+        values = {"id": id, "question_id": question_id, "now": now}
+        row = await self._pool.fetch_one(LAST_RUN_AT, values)
+        return row["slot"] if row else None
 
 
 async def _fetch_one(

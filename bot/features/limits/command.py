@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bot.commands.base import Command, Reply, free_subcommand
+from bot.commands.base import Command, free_subcommand, one_message
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import OFF as OFF_WORDS
@@ -16,14 +15,13 @@ from bot.features.limits.model import (
     NAMES,
     OFF,
     SAVED,
-    Limit,
     LimitName,
     limit_not_taken,
     limits_message,
     parse_limit,
 )
 from bot.features.limits.store import LimitStore
-from bot.model.message import Audience
+from bot.model.message import OutgoingMessage
 from bot.slack.users import Admins
 from perplexity.formatting import closest_match
 
@@ -38,15 +36,6 @@ class LimitRequest:
 
     name: LimitName | None = None
     value: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LimitResult:
-    """The current limits; `note` says what was done. Without `limits`, the request was refused."""
-
-    note: str = ""
-    limits: Sequence[Limit] = ()
-    slash: str = ""
 
 
 def parse(text: str) -> LimitRequest:
@@ -80,15 +69,15 @@ class LimitsCommand:
     store: LimitStore
     slash: str
 
-    def command(self) -> Command[LimitRequest, LimitResult]:
+    def command(self) -> Command[LimitRequest, OutgoingMessage]:
         """Return the command that a worker runs."""
         return replace(LIMITS, answer=self.answer)
 
-    async def answer(self, request: LimitRequest, context: CommandContext) -> LimitResult:
-        """Make the requested change, and return the limits, if the person is an admin. Raises database errors."""
+    async def answer(self, request: LimitRequest, context: CommandContext) -> OutgoingMessage:
+        """Change what is asked for, and render the limits, if the person is an admin. Raises database errors."""
         row, store = context.row, self.store
         if not await self.admins.is_admin(row.user_id):
-            return LimitResult(note=FOR_ADMINS)
+            return text_message(FOR_ADMINS)
         limits, note = await store.of(row.team_id), ""
         if request.name is not None:
             try:
@@ -99,14 +88,7 @@ class LimitsCommand:
                 values = {request.name: value}
                 limits = await store.change(team_id=row.team_id, user_id=row.user_id, values=values)
                 note = SAVED
-        return LimitResult(note=note, limits=tuple(limits.values()), slash=self.slash)
-
-
-def render(result: LimitResult, _: LimitRequest, audience: Audience) -> Reply:
-    """Render the limits."""
-    if not result.limits:
-        return Reply(messages=(text_message(result.note),))
-    return Reply(messages=(limits_message(result.limits, slash=result.slash, note=result.note),))
+        return limits_message(limits.values(), slash=self.slash, note=note)
 
 
 LIMITS = free_subcommand(
@@ -124,5 +106,5 @@ LIMITS = free_subcommand(
     ),
     for_everyone=True,
     parse=parse,
-    render=render,
+    render=one_message,
 )

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.blocks.escaping import unescape_slack
-from bot.commands.base import Command, Reply, free_subcommand
+from bot.commands.base import Command, free_subcommand, one_message
 from bot.commands.context import CommandContext
 from bot.commands.filters import capitalize_sentences, value_not_allowed
 from bot.commands.parsing import RESETS, check_length, choose_from, inline_code
 from bot.errors import UsageError
 from bot.features.settings.rendering import settings_message
-from bot.model.message import Audience
-from bot.model.preferences import Preferences
+from bot.model.message import OutgoingMessage
 from bot.preferences.precedence import check_narrows
 from bot.preferences.settings import (
     CREATOR_UNKNOWN,
@@ -60,20 +59,6 @@ class SettingsRequest:
             return empty if self.reset else settings
         value = getattr(empty, self.field) if self.value is None else self.value
         return replace(settings, **{self.field: value})
-
-
-@dataclass(frozen=True, kw_only=True)
-class SettingsResult:
-    """The current settings, and a note on what was done; empty if the request only asked for them.
-
-    `slash` is the umbrella command.
-    """
-
-    preferences: Preferences
-    for_admins: bool = False
-    note: str
-    in_channel: bool
-    slash: str
 
 
 def parse(text: str) -> SettingsRequest:
@@ -128,12 +113,12 @@ class SettingsCommand:
     admins: Admins
     slash: str
 
-    def command(self) -> Command[SettingsRequest, SettingsResult]:
+    def command(self) -> Command[SettingsRequest, OutgoingMessage]:
         """Return the command that a worker runs."""
         return replace(SETTINGS, answer=self.answer)
 
-    async def answer(self, request: SettingsRequest, context: CommandContext) -> SettingsResult:
-        """Make the requested change, if the person may, and return the settings. Raises database errors."""
+    async def answer(self, request: SettingsRequest, context: CommandContext) -> OutgoingMessage:
+        """Change what is asked for, if the person may, and render the settings. Raises database errors."""
         row, part = context.row, request.part
         place = {"team_id": row.team_id, "user_id": row.user_id, "channel_id": row.channel_id}
         before = await self.store.get(**place)
@@ -144,8 +129,8 @@ class SettingsCommand:
                 check_narrows(after.channel, after.workspace)
             note = SAVED if await self.store.change(before, after, **place) else CHANGED_MEANWHILE
             before = await self.store.get(**place)
-        return SettingsResult(
-            preferences=before,
+        return settings_message(
+            before,
             note=note,
             in_channel=not row.channel_id.startswith("D"),
             for_admins=part == "workspace" and note != NOT_ADMIN,
@@ -165,18 +150,6 @@ class SettingsCommand:
         return {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN}.get(management, "")
 
 
-def render(result: SettingsResult, _: SettingsRequest, audience: Audience) -> Reply:
-    """Render the settings."""
-    message = settings_message(
-        result.preferences,
-        in_channel=result.in_channel,
-        for_admins=result.for_admins,
-        slash=result.slash,
-        note=result.note,
-    )
-    return Reply(messages=(message,))
-
-
 SETTINGS = free_subcommand(
     name="settings",
     summary="See and change your settings, and those of this channel",
@@ -191,5 +164,5 @@ SETTINGS = free_subcommand(
     ),
     for_everyone=True,
     parse=parse,
-    render=render,
+    render=one_message,
 )

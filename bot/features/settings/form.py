@@ -41,7 +41,7 @@ from bot.slack.views import View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
-from bot.views.opening import person_of
+from bot.views.opening import command_alone, person_of
 from perplexity.errors import InvalidRequest
 
 CHANGED_MEANWHILE = "These settings changed while the form was open. Open it again."
@@ -78,17 +78,15 @@ def register(app: AsyncApp, context: ListenerContext, *, store: PreferenceStore,
 
     button(app, context, SETTINGS_BUTTON, from_button)
 
+    async def from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
+        channel = str(payload.get("channel_id", ""))
+        opening = open_settings(payload, context, channel=channel, store=store, managers=managers)
+        try:
+            return await context.intake.within_ack_deadline(opening, seconds=DATABASE_SECONDS)
+        except DATABASE_UNAVAILABLE:
+            return "I can’t reach my database just now. Please try again in a minute."
 
-async def open_from_command(
-    payload: Mapping[str, Any], context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers
-) -> str | None:
-    """Open the form for the command. Return a problem for the person."""
-    channel = str(payload.get("channel_id", ""))
-    opening = open_settings(payload, context, channel=channel, store=store, managers=managers)
-    try:
-        return await context.intake.within_ack_deadline(opening, seconds=DATABASE_SECONDS)
-    except DATABASE_UNAVAILABLE:
-        return "I can’t reach my database just now. Please try again in a minute."
+    command_alone(app, context, {SETTINGS.name}, from_command)
 
 
 async def open_settings(

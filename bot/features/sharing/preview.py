@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import SHARE, is_undo
 from bot.blocks.elements import context as context_block
@@ -51,7 +51,7 @@ from bot.model.question import QuestionRow
 from bot.model.results import KeptResult, SearchPage
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_for_click, shows, submission
+from bot.views.base import MAX_TITLE, Response, Submission, changes, errors, modal, open_for_click, shows, submission
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query
 
@@ -110,13 +110,7 @@ def register(app: AsyncApp, context: ListenerContext, *, shares: Sharing) -> Non
     """Listen to the button below an answer, to the checkboxes of the view, and to its submission."""
     button(app, context, SHARE, partial(share_or_undo, shares=shares))
     submission(app, context, CALLBACK_ID, partial(share_answer, shares=shares), first_input=COMMENT)
-
-    @app.action({"block_id": PARTS, "action_id": PARTS})
-    async def on_choice(ack: AsyncAck, body: dict[str, Any]) -> None:
-        changed = Submission(body=body)
-        if not context.admission.is_known_outsider(body, changed.user):
-            context.start(_update_preview(changed, context))
-        await ack()
+    changes(app, context, (PARTS,), start_update)
 
 
 async def share_or_undo(click: Click, context: ListenerContext, *, shares: Sharing) -> ClickReply | None:
@@ -234,6 +228,11 @@ def _chosen(
     """Return the chosen sections; None if they are the whole answer."""
     whole = not others and len(places) == len(sections)
     return None if whole else [sections[place] for place in sorted(places)]
+
+
+async def start_update(changed: Submission, context: ListenerContext) -> None:
+    """Start to show what is chosen now."""
+    context.start(_update_preview(changed, context))
 
 
 async def _update_preview(changed: Submission, context: ListenerContext) -> None:

@@ -11,10 +11,11 @@ from uuid import UUID
 import pytest
 from psycopg import OperationalError
 
-from bot.features.digests import buttons
-from bot.features.digests.buttons import all_digests
+from bot.features.digests import surface
 from bot.features.digests.jobs import DigestStopper
 from bot.features.digests.model import DigestAction, DigestResult, NotOwner
+from bot.features.digests.service import DigestService
+from bot.features.digests.surface import all_digests
 from bot.listeners.clicks import DATABASE_DOWN
 from bot.listeners.context import Register
 from tests.bot.listeners.clicks import RecordingListeners, assert_acknowledged
@@ -45,7 +46,12 @@ class Hanging(Failing):
 def buttons_of(digests: FakeDigests) -> Register:
     """Return the listeners of the buttons of these digests."""
     stopper = cast("DigestStopper", digests)
-    return partial(buttons.register, digests=digests, stopper=stopper, all_rows=all_digests(returning(())))
+    return partial(
+        surface.register_buttons,
+        digests=cast("DigestService", digests),
+        stopper=stopper,
+        all_rows=all_digests(returning(())),
+    )
 
 
 async def click(action: str, digests: FakeDigests, *, value: str = str(DIGEST)) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from bot.features.digests.form import digest_view
+from bot.features.digests.surface import digest_view
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.model.schedule import ZONES
 from bot.playground.slack.limits import check_view

@@ -27,7 +27,7 @@ from bot.features.digests.model import (
     Updated,
     parse_run,
 )
-from bot.features.digests.service import StoredDigestService
+from bot.features.digests.service import DigestService
 from bot.features.digests.store import DigestStore
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.time import SATURDAY, WallClock
@@ -52,15 +52,15 @@ def clock() -> WallClock:
 
 
 @pytest.fixture
-def digest_service(pool: Pool, clock: WallClock) -> StoredDigestService:
+def digest_service(pool: Pool, clock: WallClock) -> DigestService:
     limits = DigestLimits(per_user=3, per_channel=6)
-    return StoredDigestService(
+    return DigestService(
         command_label="/pplx watch", digests=DigestStore(pool), timezone=zone, limits=limits, now=clock
     )
 
 
 async def added(
-    digest_service: StoredDigestService, *, owner: Owner = OWNER, channel: str = "C1", id: UUID | None = None
+    digest_service: DigestService, *, owner: Owner = OWNER, channel: str = "C1", id: UUID | None = None
 ) -> Digest:
     reply = await digest_service.create(make_spec(zone=""), id=id or uuid4(), owner=owner, channel_id=channel)
     assert isinstance(reply, Created)
@@ -77,7 +77,7 @@ async def runs_of(pool: Pool) -> list[str]:
     [("U1", "Europe/Berlin", NEXT), ("U2", "UTC", NEXT.replace(hour=9)), ("U3", "UTC", NEXT.replace(hour=9))],
 )
 async def test_a_digest_goes_by_its_owner_s_clock(
-    digest_service: StoredDigestService, user: str, known: str, next_at: datetime
+    digest_service: DigestService, user: str, known: str, next_at: datetime
 ) -> None:
     digest = await added(digest_service, owner=Owner(team_id="T1", user_id=user))
 
@@ -86,7 +86,7 @@ async def test_a_digest_goes_by_its_owner_s_clock(
 
 
 @pytest.mark.parametrize(("user", "known"), [("U1", True), ("U2", False), ("U3", False)])
-async def test_an_unknown_time_zone_is_reported(digest_service: StoredDigestService, user: str, known: bool) -> None:
+async def test_an_unknown_time_zone_is_reported(digest_service: DigestService, user: str, known: bool) -> None:
     reply = await digest_service.create(
         make_spec(zone=""), id=uuid4(), owner=Owner(team_id="T1", user_id=user), channel_id="C1"
     )
@@ -95,7 +95,7 @@ async def test_an_unknown_time_zone_is_reported(digest_service: StoredDigestServ
     assert reply.zone_known is known
 
 
-async def test_asking_again_for_the_same_one_is_no_second_digest(digest_service: StoredDigestService) -> None:
+async def test_asking_again_for_the_same_one_is_no_second_digest(digest_service: DigestService) -> None:
     asked = uuid4()
 
     assert await added(digest_service, id=asked) == await added(digest_service, id=asked)
@@ -103,7 +103,7 @@ async def test_asking_again_for_the_same_one_is_no_second_digest(digest_service:
 
 
 async def test_a_number_that_is_free_is_given_again_and_numbers_are_each_owner_s_own(
-    digest_service: StoredDigestService,
+    digest_service: DigestService,
 ) -> None:
     numbers = [(await added(digest_service)).number for _ in range(3)]
     await digest_service.apply(DigestAction.DELETE, 2, owner=OWNER, by="x")
@@ -113,7 +113,7 @@ async def test_a_number_that_is_free_is_given_again_and_numbers_are_each_owner_s
     assert (await added(digest_service, owner=OTHER_OWNER)).number == 1
 
 
-async def test_concurrent_requests_do_not_exceed_the_limit_of_a_person(digest_service: StoredDigestService) -> None:
+async def test_concurrent_requests_do_not_exceed_the_limit_of_a_person(digest_service: DigestService) -> None:
     asked = (digest_service.create(make_spec(), id=uuid4(), owner=OWNER, channel_id=f"C{n}") for n in range(8))
     replies = await asyncio.gather(*asked)
 
@@ -121,7 +121,7 @@ async def test_concurrent_requests_do_not_exceed_the_limit_of_a_person(digest_se
     assert {reply for reply in replies if isinstance(reply, LimitReached)} == {LimitReached(limit=3, channel=False)}
 
 
-async def test_no_channel_has_more_than_the_limit(digest_service: StoredDigestService) -> None:
+async def test_no_channel_has_more_than_the_limit(digest_service: DigestService) -> None:
     for number in range(6):
         await added(digest_service, owner=Owner(team_id="T1", user_id=f"U{number}"))
 
@@ -134,7 +134,7 @@ async def test_no_channel_has_more_than_the_limit(digest_service: StoredDigestSe
 
 @pytest.mark.parametrize(("per_channel", "share"), [(10, 5), (9, 5), (3, 2), (2, 1), (1, 1)])
 async def test_concurrent_requests_leave_a_person_at_most_half_of_a_channel_s_digests(
-    digest_service: StoredDigestService, per_channel: int, share: int
+    digest_service: DigestService, per_channel: int, share: int
 ) -> None:
     digest_service = replace(digest_service, limits=DigestLimits(per_user=100, per_channel=per_channel))
     asked = (
@@ -155,7 +155,7 @@ async def test_concurrent_requests_leave_a_person_at_most_half_of_a_channel_s_di
     )
 
 
-async def test_a_direct_message_is_one_person_s_alone(digest_service: StoredDigestService) -> None:
+async def test_a_direct_message_is_one_person_s_alone(digest_service: DigestService) -> None:
     digest_service = replace(digest_service, limits=DigestLimits(per_user=100, per_channel=4))
     replies = [await digest_service.create(make_spec(), id=uuid4(), owner=OWNER, channel_id="D1") for _ in range(5)]
 
@@ -164,7 +164,7 @@ async def test_a_direct_message_is_one_person_s_alone(digest_service: StoredDige
 
 
 async def test_a_paused_digest_is_never_due_and_goes_on_with_the_next_slot(
-    digest_service: StoredDigestService, clock: WallClock
+    digest_service: DigestService, clock: WallClock
 ) -> None:
     digest = await added(digest_service)
     paused = await digest_service.apply(DigestAction.PAUSE, 1, owner=OWNER, by="x")
@@ -179,7 +179,7 @@ async def test_a_paused_digest_is_never_due_and_goes_on_with_the_next_slot(
     assert resumed.digest.id == digest.id
 
 
-async def test_what_is_not_there_or_not_one_s_own_cannot_be_changed(digest_service: StoredDigestService) -> None:
+async def test_what_is_not_there_or_not_one_s_own_cannot_be_changed(digest_service: DigestService) -> None:
     digest = await added(digest_service)
 
     assert await digest_service.apply(DigestAction.PAUSE, 7, owner=OWNER, by="x") == DigestNotFound(
@@ -200,7 +200,7 @@ async def test_what_is_not_there_or_not_one_s_own_cannot_be_changed(digest_servi
 
 
 async def test_a_run_now_is_a_question_and_one_at_a_time(
-    digest_service: StoredDigestService, pool: Pool, clock: WallClock
+    digest_service: DigestService, pool: Pool, clock: WallClock
 ) -> None:
     digest = await added(digest_service)
     first = await digest_service.apply_button(DigestAction.RUN, digest.id, user_id="U1", teams=["T1"], by="click 1")
@@ -221,7 +221,7 @@ async def test_a_run_now_is_a_question_and_one_at_a_time(
 
 @pytest.mark.parametrize("state", ["received", "answered"])
 async def test_a_run_now_that_is_done_again_is_the_same_run(
-    digest_service: StoredDigestService, pool: Pool, clock: WallClock, state: str
+    digest_service: DigestService, pool: Pool, clock: WallClock, state: str
 ) -> None:
     await added(digest_service)
     await digest_service.apply(DigestAction.RUN, 1, owner=OWNER, by="x")
@@ -234,7 +234,7 @@ async def test_a_run_now_that_is_done_again_is_the_same_run(
     assert [digest.runs for digest in (await digest_service.list_digests(OWNER)).digests] == [1]
 
 
-async def test_a_paused_digest_can_be_run_and_stays_paused(digest_service: StoredDigestService, pool: Pool) -> None:
+async def test_a_paused_digest_can_be_run_and_stays_paused(digest_service: DigestService, pool: Pool) -> None:
     digest = await added(digest_service)
     await digest_service.apply(DigestAction.PAUSE, 1, owner=OWNER, by="x")
     await digest_service.apply(DigestAction.RUN, 1, owner=OWNER, by="y")
@@ -247,7 +247,7 @@ async def test_a_paused_digest_can_be_run_and_stays_paused(digest_service: Store
 
 @pytest.mark.parametrize("limits", [DigestLimits(per_user=0, per_channel=4), DigestLimits(per_user=3, per_channel=0)])
 async def test_where_digests_are_switched_off_none_is_run_or_resumed_and_each_can_be_deleted(
-    digest_service: StoredDigestService, pool: Pool, limits: DigestLimits
+    digest_service: DigestService, pool: Pool, limits: DigestLimits
 ) -> None:
     await added(digest_service)
     off = replace(digest_service, limits=limits)
@@ -259,9 +259,7 @@ async def test_where_digests_are_switched_off_none_is_run_or_resumed_and_each_ca
     assert isinstance(await off.apply(DigestAction.DELETE, 1, owner=OWNER, by="x"), Updated)
 
 
-async def test_a_digest_that_was_deleted_just_now_cannot_be_run(
-    digest_service: StoredDigestService, pool: Pool
-) -> None:
+async def test_a_digest_that_was_deleted_just_now_cannot_be_run(digest_service: DigestService, pool: Pool) -> None:
     digest = await added(digest_service)
     await digest_service.digests.delete(digest.id)
 

@@ -12,9 +12,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.features.digests.jobs import run_question
+from bot.features.digests.jobs import StorySelector, run_question
 from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
-from bot.features.digests.runner import StorySelector
 from bot.listeners.intake import Intake, Submitted
 from bot.model.question import NewQuestion
 from bot.storage.database import DatabaseRetry
@@ -78,7 +77,7 @@ async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(
 
 
 async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(testbed: DigestHarness) -> None:
-    choosing = StorySelector(posted=testbed.digests.posted, database_retry=DatabaseRetry(seconds=1))
+    choosing = StorySelector(digests=testbed.digests, database_retry=DatabaseRetry(seconds=1))
 
     async def told(*headlines: str) -> list[str]:
         stories = tuple(story(headline, number) for number, headline in enumerate(headlines))
@@ -138,7 +137,7 @@ class Slow:
 async def begin_run_of_another(testbed: DigestHarness) -> tuple[DigestRun, UUID]:
     """Set up one more digest that has posted a story, and begin a run of it."""
     digest: Digest = await create_digest(testbed.digests, uuid4(), make_spec())
-    await testbed.digests.posted.record(
+    await testbed.digests.record_posted(
         digest.id, [fingerprint(story(VOLCANO))], question_id=uuid4(), now=SATURDAY, cursor=0, manual=True
     )
     now = testbed.clock.now

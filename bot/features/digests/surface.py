@@ -1,14 +1,20 @@
-"""The form for a digest, opened by `/pplx watch` alone and by a button; it sets up the same as the command."""
+"""What is clicked of digests: the form that sets one up, their buttons, and what the home tab shows of them.
+
+The form is opened by `/pplx watch` alone and by a button; what it sets up is what the command can.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import DIGEST
 from bot.blocks.messages import asked_message
@@ -16,8 +22,25 @@ from bot.commands.news import NEWS
 from bot.commands.parsing import write_arguments
 from bot.errors import UsageError
 from bot.features.digests.command import ALWAYS, WATCH, ZONE, parse_days, parse_time, write_digest_spec
-from bot.features.digests.model import DigestSpec
-from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
+from bot.features.digests.jobs import DigestStopper
+from bot.features.digests.model import (
+    Digest,
+    DigestAction,
+    DigestNotFound,
+    DigestResult,
+    DigestSpec,
+    Owner,
+)
+from bot.features.digests.rendering import (
+    ACTION_PREFIX,
+    MAX_OF_WORKSPACE,
+    STOP_DIGEST,
+    digest_result_message,
+    home_blocks,
+    workspace_blocks,
+    workspace_rows,
+)
+from bot.features.digests.service import DigestService
 from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     UNKNOWN_ANSWER,
@@ -35,8 +58,11 @@ from bot.model.schedule import DAY_NAMES, Schedule, zone_of
 from bot.slack.messages import FAILURES
 from bot.slack.users import Profiles
 from bot.slack.views import View
-from bot.views.base import Response, Submission, errors, modal, open_modal, shows, submission, update_modal
+from bot.views.admin_only import admin_refusal
+from bot.views.all_rows import AllRows
+from bot.views.base import Response, Submission, changes, errors, modal, open_modal, shows, submission, update_modal
 from bot.views.forms import (
+    ask_by_form,
     checkboxes,
     choice,
     input_block,
@@ -46,8 +72,10 @@ from bot.views.forms import (
     radio_buttons,
     usage_response,
 )
-from bot.views.opening import person_of, shown_problem
+from bot.views.opening import command_alone, shown_problem
 from perplexity.news.summary import CATEGORIES
+
+log = logging.getLogger(__name__)
 
 CALLBACK_ID = "digest_modal"
 
@@ -66,19 +94,11 @@ MAX_TOPIC = 1_000
 
 
 def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> None:
-    """Listen to the button that opens the form, to its changes, and to its submission."""
+    """Listen to the command and the button that open the form, to what changes it, and to its submission."""
+    command_alone(app, context, {WATCH.name}, open_from_command)
     button(app, context, DIGEST, partial(open_from_button, profiles=profiles))
     submission(app, context, CALLBACK_ID, create, first_input=TOPIC)
-
-    async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
-        changed = Submission(body=body)
-        if not context.admission.is_known_outsider(body, changed.user):
-            more = any(one.get("action_id") == MORE for one in body.get("actions", ()))
-            await change_form(changed, context, profiles=profiles, more=more)
-        await ack()
-
-    for block_id in (WHEN, MORE):
-        app.action({"block_id": block_id, "action_id": block_id})(on_change)
+    changes(app, context, (WHEN, MORE), partial(change_form, profiles=profiles))
 
 
 async def open_from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
@@ -111,8 +131,9 @@ async def open_from_button(click: Click, context: ListenerContext, *, profiles: 
     return None if problem is None else text_reply(problem)
 
 
-async def change_form(changed: Submission, context: ListenerContext, *, profiles: Profiles, more: bool) -> None:
-    """Show the days to choose from, or the rest of the form; the entered values stay."""
+async def change_form(changed: Submission, context: ListenerContext, *, profiles: Profiles) -> None:
+    """Show the days to choose from, or the rest of the form; what was entered stays."""
+    more = any(one.get("action_id") == MORE for one in changed.body.get("actions", ()))
     zone = await _zone(changed.user, profiles) if more else None
     # If this fails, the submission shows the days.
     await update_modal(context, changed.view_id, _again(changed, zone=zone, more=more), hash=changed.view_hash)
@@ -194,25 +215,76 @@ async def create(submitted: Submission, context: ListenerContext) -> Response | 
         WATCH.parse(line)
     except UsageError as error:
         return usage_response(error, WATCH.options, text_block=TOPIC)
-    problem = await _submit(submitted, context, line=line, spec=spec)
+    subject = ": ".join(filter(None, (spec.category.capitalize(), spec.topic)))
+    root = asked_message(f"{subject}, {spec.schedule.text}", lead="You asked for a digest:")
+    here = bool(submitted.metadata.get("url")) and submitted.value(PLACE) == HERE
+    problem = await ask_by_form(submitted, context, command=WATCH, text=line, root=root, here=here)
     return None if problem is None else errors(**{TOPIC: problem})
 
 
-async def _submit(submitted: Submission, context: ListenerContext, *, line: str, spec: DigestSpec) -> str | None:
-    metadata, key = submitted.metadata, f"view:{submitted.view_id}"
-    team, user = person_of(submitted.body)
-    if metadata.get("url") and submitted.value(PLACE) == HERE:
-        return await ask_by_response_url(
-            context,
-            user=user,
-            team=team,
-            channel=str(metadata.get("channel", "")),
-            key=key,
-            command=WATCH,
-            text=line,
-            response_url=str(metadata["url"]),
-        )
-    subject = ": ".join(filter(None, (spec.category.capitalize(), spec.topic)))
-    root = asked_message(f"{subject}, {spec.schedule.text}", lead="You asked for a digest:")
-    begun = await ask_in_direct_message(context, user=user, team=team, key=key, command=WATCH, text=line, root=root)
-    return begun if isinstance(begun, str) else None
+_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomeDigests:
+    """What the home tab shows of digests: a person's own, and everyone's on the page for admins."""
+
+    digests: DigestService
+
+    async def own(self, team_id: str, user_id: str) -> Sequence[Block]:
+        """Return a person's digests. Raises database errors."""
+        return home_blocks((await self.digests.list_digests(Owner(team_id=team_id, user_id=user_id))).digests)
+
+    async def of_workspace(self, team_id: str, _: str) -> Sequence[Block]:
+        """Return the digests of a workspace. Raises database errors."""
+        digests = await self.digests.list_all(team_id)
+        return [*workspace_blocks(digests), *all_digests(self.digests.list_all).buttons(digests)]
+
+
+def all_digests(read: Callable[[str], Awaitable[Sequence[Digest]]]) -> AllRows[Digest]:
+    """Return the pages of all digests of a workspace."""
+    return AllRows(name="digests", title="Everyone’s digests", shown=MAX_OF_WORKSPACE, read=read, blocks=workspace_rows)
+
+
+def register_buttons(
+    app: AsyncApp,
+    context: ListenerContext,
+    *,
+    digests: DigestService,
+    stopper: DigestStopper,
+    all_rows: AllRows[Digest],
+) -> None:
+    """Listen to the buttons of digests."""
+    button(app, context, _ACTIONS, partial(apply_button, digests=digests))
+    button(app, context, STOP_DIGEST, partial(stop_digest, stopper=stopper, all_rows=all_rows))
+    all_rows.register(app, context)
+
+
+async def apply_button(click: Click, _: ListenerContext, *, digests: DigestService) -> ClickReply:
+    """Apply a digest's button and reply with the result."""
+    result = await _apply(click, digests)
+    return ClickReply(message=digest_result_message(result, command=digests.command_label, channel=click.channel))
+
+
+async def _apply(click: Click, digests: DigestService) -> DigestResult:
+    if click.id is None:
+        return DigestNotFound()
+    action = DigestAction(click.action_id.removeprefix(ACTION_PREFIX))
+    by = str(click.action.get("action_ts", ""))
+    result = await digests.apply_button(action, click.id, user_id=click.user, teams=click.teams, by=by)
+    log.info("digest.clicked", extra={"digest": str(click.id), "state": type(result).__name__})
+    return result
+
+
+async def stop_digest(
+    click: Click, context: ListenerContext, *, stopper: DigestStopper, all_rows: AllRows[Digest]
+) -> ClickReply:
+    """Stop another person's digest, for an admin."""
+    if refusal := await admin_refusal(click.user, context):
+        log.warning("admin.refused", extra={"action": click.action_id})
+        return text_reply(refusal)
+    digest = await stopper.stop_for_admin(click.id, click.user, click.teams) if click.id is not None else None
+    all_rows.show_again(click, context)
+    return text_reply(
+        "This digest no longer exists." if digest is None else "The digest is stopped, and I’ll tell its owner."
+    )
