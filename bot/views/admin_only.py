@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from bot.listeners.clicks import Click, ClickReply, Handler, text_reply
 from bot.listeners.context import ADMIN_SECONDS, ListenerContext
 from bot.model.audit import Change
 from bot.storage.audit_chain import AuditStore
@@ -38,3 +39,15 @@ async def admin_refusal(user_id: str, context: ListenerContext) -> str:
     if is_admin is None:
         return "I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again."
     return "" if is_admin else NOT_ADMIN
+
+
+def for_admins(handle: Handler) -> Handler:
+    """Return what handles a click that only admins may make."""
+
+    async def checked(click: Click, context: ListenerContext) -> ClickReply | None:
+        if refusal := await admin_refusal(click.user, context):
+            log.warning("admin.refused", extra={"action": click.action_id})
+            return text_reply(refusal)
+        return await handle(click, context)
+
+    return checked

@@ -19,7 +19,7 @@ from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.views.admin_only import admin_refusal
+from bot.views.admin_only import for_admins
 from bot.views.base import modal, show_modal
 from perplexity.threads import run_in_thread
 
@@ -54,13 +54,10 @@ class AllRows(Generic[Row]):
 
     def register(self, app: AsyncApp, context: ListenerContext) -> None:
         """Listen to the buttons that show a page."""
-        button(app, context, re.compile(rf"{OPEN_PAGE}{self.name}:[0-9]{{1,5}}"), self.show)
+        button(app, context, re.compile(rf"{OPEN_PAGE}{self.name}:[0-9]{{1,5}}"), for_admins(self.show))
 
     async def show(self, click: Click, context: ListenerContext) -> ClickReply | None:
-        """Show a page to an admin: first an empty window, then its contents."""
-        if refusal := await admin_refusal(click.user, context):
-            log.warning("admin.refused", extra={"action": click.action_id})
-            return text_reply(refusal)
+        """Show a page to an admin: at once a window, and what is in it in a moment."""
         page, view_id = click.action_id.rpartition(":")[2], click.view_id
         if not click.in_modal:
             opened = await show_modal(context, click.trigger_id, self._view(page, [section("Counting…")]))

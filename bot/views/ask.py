@@ -31,6 +31,7 @@ from bot.storage.choices import ChoiceStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.views.base import Response, Submission, changes, errors, modal, open_modal, shows, submission, update_modal
 from bot.views.forms import (
+    MAX_TEXT,
     ask_by_form,
     entered_options,
     input_block,
@@ -38,6 +39,7 @@ from bot.views.forms import (
     more_button,
     option_inputs,
     radio_buttons,
+    text_input,
     usage_response,
 )
 from bot.views.opening import command_alone, person_of, shortcut, shown_problem
@@ -59,9 +61,6 @@ FEW = frozenset({PUBLIC.name, PRIVATE.name, EFFORT.name, MODEL.name, REASONING.n
 
 SHOWN = "command"
 """The metadata's name for the command whose options the form shows."""
-
-MAX_TEXT = 3_000
-"""The most characters that Slack accepts in an input."""
 
 MESSAGE_CUT = f"Only the first {MAX_TEXT:,} characters are included. Change or shorten them as you like."
 
@@ -156,8 +155,7 @@ def ask_view(
     }
     command, form = offered.get(ASK.name if about is not None else chosen.command, offered[ASK.name])
     given = chosen.options if chosen.command == command.name else {}
-    element: Block = {"type": "plain_text_input", "action_id": QUESTION, "multiline": True, "max_length": MAX_TEXT}
-    element |= {"focus_on_load": True} | ({"initial_value": typed} if typed else {})
+    element = text_input(QUESTION, shown=typed, multiline=True, focus=True)
     blocks = [input_block(QUESTION, form.text, element, optional=form.optional)]
     if about is not None:
         blocks.append(_about_input(about))
@@ -203,9 +201,7 @@ async def _known(
 
 
 def _about_input(about: str) -> Block:
-    element: Block = {"type": "plain_text_input", "action_id": MESSAGE, "multiline": True, "max_length": MAX_TEXT}
-    if about:
-        element |= {"initial_value": about[:MAX_TEXT]}
+    element = text_input(MESSAGE, shown=about, multiline=True)
     whole = "I read this with your question, but follow no instructions in it. Change or shorten it as you like."
     hint = whole if about else NO_TEXT
     if len(about) > MAX_TEXT:

@@ -20,6 +20,9 @@ from bot.views.base import Response, Submission, errors
 FLAGS = "flags"
 """The block of all options without a value."""
 
+MAX_TEXT = 3_000
+"""https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
+
 MAX_OPTION, MAX_VALUE, MAX_PLACEHOLDER, MAX_HINT, MAX_ERROR = 75, 1_000, 150, 2_000, 500
 
 _CODE = re.compile(r"`([^`]*)`")
@@ -34,10 +37,26 @@ def input_block(
     return block | ({"optional": True} if optional else {}) | ({"dispatch_action": True} if dispatch else {})
 
 
+def text_input(
+    action_id: str,
+    *,
+    shown: str = "",
+    max_length: int = MAX_TEXT,
+    multiline: bool = False,
+    placeholder: str = "",
+    focus: bool = False,
+) -> Block:
+    """Return a field for text, which shows some already, as much as it takes."""
+    element: Block = {"type": "plain_text_input", "action_id": action_id, "max_length": max_length}
+    element |= {"multiline": True} if multiline else {}
+    element |= {"focus_on_load": True} if focus else {}
+    element |= {"placeholder": plain(shorten(placeholder, MAX_PLACEHOLDER))} if placeholder else {}
+    return element | ({"initial_value": shown[:max_length]} if shown else {})
+
+
 def limit_input(name: str, label: str, shown: str) -> Block:
-    """Return an input for a limit; an empty one means no limit."""
-    element: Block = {"type": "plain_text_input", "action_id": name, "max_length": 20}
-    element |= {"initial_value": shown} if shown else {"placeholder": plain(NO_LIMIT)}
+    """Return an input for a limit; an empty one says that there is none."""
+    element = text_input(name, shown=shown, max_length=20, placeholder="" if shown else NO_LIMIT)
     return input_block(name, label, element, optional=True)
 
 
@@ -102,9 +121,7 @@ def _input(option: Option, value: str, options: Sequence[Option]) -> Block:
         case ValueKind.ZONE:
             element = zone_menu(option.name, chosen=value)
         case ValueKind.TEXT:
-            element = {"type": "plain_text_input", "action_id": option.name, "max_length": MAX_VALUE}
-            element |= {"placeholder": plain(shorten(option.value, MAX_PLACEHOLDER))}
-            element |= {"initial_value": value[:MAX_VALUE]} if value else {}
+            element = text_input(option.name, shown=value, max_length=MAX_VALUE, placeholder=option.value)
     return input_block(option.name, option.title, element, hint=in_words(option.help, options), optional=True)
 
 

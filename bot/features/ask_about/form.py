@@ -9,7 +9,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, is_suggestion
 from bot.blocks.elements import context as context_block
-from bot.blocks.elements import join_lines, plain
+from bot.blocks.elements import join_lines
 from bot.blocks.escaping import shorten, unescape_slack
 from bot.blocks.sources import linked_title, site_and_date
 from bot.commands.ask import ASK, NO_QUESTION, write_question
@@ -35,13 +35,11 @@ from bot.model.message import Block
 from bot.model.results import SearchPage
 from bot.slack.views import View
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
+from bot.views.forms import input_block, text_input
 
 CALLBACK_ID = "ask_about_modal"
 ABOUT_TITLE, FOLLOW_UP_TITLE = "Ask about these", "Ask a follow-up"
 QUESTION = "question"
-MAX_QUESTION = 3_000
-"""https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
-
 
 _MAX_ERROR = 300
 
@@ -78,8 +76,7 @@ async def open_question(click: Click, context: ListenerContext) -> ClickReply | 
 
 def question_view(page: SearchPage | None, metadata: dict[str, Any]) -> View:
     """Build the view: for a question about these pages, or for the next one of a conversation."""
-    element = {"type": "plain_text_input", "action_id": QUESTION, "multiline": True, "max_length": MAX_QUESTION}
-    question = {"type": "input", "block_id": QUESTION, "label": plain("Your question"), "element": element}
+    question = input_block(QUESTION, "Your question", text_input(QUESTION, multiline=True))
     return modal(
         CALLBACK_ID,
         ABOUT_TITLE if page is not None else FOLLOW_UP_TITLE,

@@ -23,7 +23,7 @@ from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, Scope
 from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
-from bot.views.admin_only import admin_refusal, submission_refusal
+from bot.views.admin_only import for_admins, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import limit_input
 
@@ -39,9 +39,9 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 def register(app: AsyncApp, context: ListenerContext, *, budgets: BudgetStore, audit: AuditStore, slash: str) -> None:
     """Listen to the buttons, and to the form; `slash` is the umbrella command."""
-    button(app, context, CHANGE_BUDGETS, partial(open_budgets, budgets=budgets, slash=slash))
-    button(app, context, PAUSE_SPENDING, partial(switch_spending, budgets=budgets))
-    button(app, context, RESUME_SPENDING, partial(switch_spending, budgets=budgets))
+    button(app, context, CHANGE_BUDGETS, for_admins(partial(open_budgets, budgets=budgets, slash=slash)))
+    for switch in (PAUSE_SPENDING, RESUME_SPENDING):
+        button(app, context, switch, for_admins(partial(switch_spending, budgets=budgets)))
     save = partial(save_budgets, budgets=budgets, audit=audit)
     submission(app, context, CALLBACK_ID, save, first_input=SCOPES[0])
 
@@ -69,8 +69,6 @@ async def open_budgets(
     click: Click, context: ListenerContext, *, budgets: BudgetStore, slash: str
 ) -> ClickReply | None:
     """Open the form for an admin."""
-    if refusal := await admin_refusal(click.user, context):
-        return text_reply(refusal)
     lines, _ = await budgets.lines(team_of(click.body))
     return await open_for_click(click, context, budgets_view(lines, budgets.budgets, slash=slash))
 
@@ -121,10 +119,7 @@ async def save_budgets(
 
 
 async def switch_spending(click: Click, context: ListenerContext, *, budgets: BudgetStore) -> ClickReply:
-    """Pause or resume all spending for an admin."""
-    if refusal := await admin_refusal(click.user, context):
-        log.warning("admin.refused", extra={"action": click.action_id})
-        return text_reply(refusal)
+    """Pause all spending, or allow it again, for an admin."""
     pauses = click.action_id == PAUSE_SPENDING
     switch = budgets.pause if pauses else budgets.resume
     changed = await switch(team_id=team_of(click.body), user_id=click.user)

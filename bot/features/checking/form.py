@@ -16,7 +16,7 @@ from psycopg import Error
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.elements import context as small_text
-from bot.blocks.elements import link, plain, section
+from bot.blocks.elements import link, section
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
 from bot.blocks.words import moment_or_day
 from bot.budgets.sentences import too_fast_sentence
@@ -34,6 +34,7 @@ from bot.slack.users import Profiles
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.views.base import Response, Submission, errors, modal, show_modal, shows, submission
+from bot.views.forms import input_block, text_input
 from bot.views.opening import person_of, shortcut
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import ProposedClaims
@@ -253,16 +254,8 @@ def claims_view(message: _Message, proposed: ProposedClaims) -> View:
 
 
 def _input(number: int, claim: str) -> Block:
-    element: Block = {"type": "plain_text_input", "action_id": "claim", "multiline": True, "max_length": MAX_CLAIM}
-    if claim:
-        element["initial_value"] = claim[:MAX_CLAIM]
-    return {
-        "type": "input",
-        "block_id": block_id(number),
-        "optional": True,
-        "label": plain(f"Claim {number}"),
-        "element": element,
-    }
+    element = text_input("claim", shown=claim, multiline=True, max_length=MAX_CLAIM)
+    return input_block(block_id(number), f"Claim {number}", element, optional=True)
 
 
 def _excerpt(message: _Message) -> Block:

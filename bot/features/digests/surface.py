@@ -58,7 +58,7 @@ from bot.model.schedule import DAY_NAMES, Schedule, zone_of
 from bot.slack.messages import FAILURES
 from bot.slack.users import Profiles
 from bot.slack.views import View
-from bot.views.admin_only import admin_refusal
+from bot.views.admin_only import for_admins
 from bot.views.all_rows import AllRows
 from bot.views.base import Response, Submission, changes, errors, modal, open_modal, shows, submission, update_modal
 from bot.views.forms import (
@@ -70,6 +70,7 @@ from bot.views.forms import (
     more_button,
     option_inputs,
     radio_buttons,
+    text_input,
     usage_response,
 )
 from bot.views.opening import command_alone, shown_problem
@@ -165,8 +166,7 @@ def digest_view(
     """
     given, more = entered or {}, bool(metadata.get("more"))
     when = given.get(WHEN) or WEEKDAYS
-    topic: Block = {"type": "plain_text_input", "action_id": TOPIC, "max_length": MAX_TOPIC, "focus_on_load": True}
-    topic |= {"initial_value": given[TOPIC]} if given.get(TOPIC) else {}
+    topic = text_input(TOPIC, shown=given.get(TOPIC, ""), max_length=MAX_TOPIC, focus=True)
     blocks = [
         input_block(TOPIC, "Topic", topic, hint="Such as open source databases", optional=more),
         input_block(WHEN, "When", radio_buttons(WHEN, WHENS, chosen=when), dispatch=True),
@@ -256,7 +256,7 @@ def register_buttons(
 ) -> None:
     """Listen to the buttons of digests."""
     button(app, context, _ACTIONS, partial(apply_button, digests=digests))
-    button(app, context, STOP_DIGEST, partial(stop_digest, stopper=stopper, all_rows=all_rows))
+    button(app, context, STOP_DIGEST, for_admins(partial(stop_digest, stopper=stopper, all_rows=all_rows)))
     all_rows.register(app, context)
 
 
@@ -280,9 +280,6 @@ async def stop_digest(
     click: Click, context: ListenerContext, *, stopper: DigestStopper, all_rows: AllRows[Digest]
 ) -> ClickReply:
     """Stop another person's digest, for an admin."""
-    if refusal := await admin_refusal(click.user, context):
-        log.warning("admin.refused", extra={"action": click.action_id})
-        return text_reply(refusal)
     digest = await stopper.stop_for_admin(click.id, click.user, click.teams) if click.id is not None else None
     all_rows.show_again(click, context)
     return text_reply(

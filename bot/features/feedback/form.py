@@ -17,6 +17,7 @@ from bot.model.message import Block
 from bot.model.ratings import MAX_COMMENT, REASONS
 from bot.slack.views import View
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
+from bot.views.forms import checkboxes, choice, input_block, text_input
 
 log = logging.getLogger(__name__)
 
@@ -64,24 +65,16 @@ async def rate_answer(click: Click, context: ListenerContext, *, ratings: Feedba
 
 
 def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
-    """Build the form; only the asker can allow admins to read the question."""
-    reasons = {
-        "type": "checkboxes",
-        "action_id": REASONS_INPUT,
-        "options": [_option(value, label) for value, label in REASONS.items()],
-    }
-    comment = {"type": "plain_text_input", "action_id": COMMENT_INPUT, "multiline": True, "max_length": MAX_COMMENT}
+    """Build the form; only the asker can agree that admins read the question."""
+    reasons = checkboxes(REASONS_INPUT, [choice(value, label) for value, label in REASONS.items()])
+    comment = text_input(COMMENT_INPUT, multiline=True, max_length=MAX_COMMENT)
     blocks = [
-        _input(REASONS_INPUT, "What was wrong?", reasons),
-        _input(COMMENT_INPUT, "In your own words", comment),
+        input_block(REASONS_INPUT, "What was wrong?", reasons, optional=True),
+        input_block(COMMENT_INPUT, "In your own words", comment, optional=True),
     ]
     if by_asker:
-        consent = {
-            "type": "checkboxes",
-            "action_id": CONSENT_INPUT,
-            "options": [_option(AGREED, "The admins of this app may read my question")],
-        }
-        blocks.append(_input(CONSENT_INPUT, "May others read it?", consent))
+        consent = checkboxes(CONSENT_INPUT, [choice(AGREED, "The admins of this app may read my question")])
+        blocks.append(input_block(CONSENT_INPUT, "May others read it?", consent, optional=True))
     return modal(
         CALLBACK_ID,
         "A bad answer",
@@ -106,11 +99,3 @@ async def explain_rating(submitted: Submission, _: ListenerContext, *, ratings: 
         agreed=AGREED in (submitted.value(CONSENT_INPUT) or ()),
     )
     return None if explained else errors(**{REASONS_INPUT: UNKNOWN_RATING})
-
-
-def _input(block_id: str, label: str, element: Block) -> Block:
-    return {"type": "input", "block_id": block_id, "optional": True, "label": plain(label), "element": element}
-
-
-def _option(value: str, label: str) -> Block:
-    return {"text": plain(label), "value": value}

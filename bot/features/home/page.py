@@ -44,7 +44,7 @@ from bot.model.question import QuestionRow
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.views.admin_only import admin_refusal
+from bot.views.admin_only import for_admins
 from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import checkboxes, choice, input_block
 from bot.views.opening import person_of
@@ -177,8 +177,8 @@ def _texts(asked: Sequence[tuple[UUID, str, str]], commands: dict[str, Command[A
 def register(
     app: AsyncApp, context: ListenerContext, *, store: HomeStore, delete: Callable[[QuestionRow], None]
 ) -> None:
-    """Listen to the menu of a question, and to the buttons of the admins' page; `delete` starts deleting an answer."""
-    button(app, context, FOR_ADMINS, partial(turn, store=store))
+    """Listen to the menu of a question, and turn to the page for admins; `delete` starts deleting an answer."""
+    button(app, context, FOR_ADMINS, for_admins(partial(turn, store=store)))
     button(app, context, re.compile(rf"{HOME_PAGE}[0-9]{{1,5}}"), partial(show_page, store=store))
     menu(app, context, MORE, OPEN, open_answer)
     menu(app, context, MORE, AGAIN, ask_again)
@@ -187,12 +187,9 @@ def register(
     submission(app, context, DELETE_MODAL, partial(delete_question, delete=delete), first_input=UNDERSTOOD)
 
 
-async def turn(click: Click, context: ListenerContext, *, store: HomeStore) -> ClickReply | None:
-    """Show an admin the page for admins, or their own questions again."""
-    if refusal := await admin_refusal(click.user, context):
-        return text_reply(refusal)
+async def turn(click: Click, context: ListenerContext, *, store: HomeStore) -> None:
+    """Show an admin the page for admins instead of their own questions, or these again."""
     await store.turn(*person_of(click.body), for_admins=click.choice == "open")
-    return None
 
 
 async def show_page(click: Click, context: ListenerContext, *, store: HomeStore) -> None:

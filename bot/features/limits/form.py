@@ -24,14 +24,14 @@ from bot.features.limits.model import (
     typed,
 )
 from bot.features.limits.store import LimitStore
-from bot.listeners.clicks import Click, ClickReply, button, text_reply
+from bot.listeners.clicks import Click, ClickReply, button
 from bot.listeners.context import ListenerContext
 from bot.model.admin import LaneUse
 from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
-from bot.views.admin_only import admin_refusal, submission_refusal
+from bot.views.admin_only import for_admins, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import limit_input
 
@@ -41,7 +41,7 @@ CHANGE_LIMITS, CALLBACK_ID = "change_limits", "limit_modal"
 
 def register(app: AsyncApp, context: ListenerContext, *, store: LimitStore, audit: AuditStore) -> None:
     """Listen to the button, and to the form."""
-    button(app, context, CHANGE_LIMITS, partial(open_limits, store=store))
+    button(app, context, CHANGE_LIMITS, for_admins(partial(open_limits, store=store)))
     submission(app, context, CALLBACK_ID, partial(save_limits, store=store, audit=audit), first_input=NAMES[0])
 
 
@@ -66,8 +66,6 @@ def limits_section(limits: Iterable[Limit], fixed: Mapping[str, str], services: 
 
 async def open_limits(click: Click, context: ListenerContext, *, store: LimitStore) -> ClickReply | None:
     """Open the form for an admin."""
-    if refusal := await admin_refusal(click.user, context):
-        return text_reply(refusal)
     limits = await store.of(team_of(click.body))
     return await open_for_click(click, context, limits_view(limits))
 

@@ -41,6 +41,7 @@ from bot.slack.views import View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
+from bot.views.forms import input_block, text_input
 from bot.views.opening import command_alone, person_of
 from perplexity.errors import InvalidRequest
 
@@ -194,12 +195,9 @@ def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
             people: Block = {"type": "multi_users_select", "action_id": PEOPLE, "max_selected_items": MAX_PEOPLE}
             if named:
                 people["initial_users"] = named
-            label = plain("The people who may ask")
-            yield {"type": "input", "block_id": PEOPLE, "optional": True, "label": label, "element": people}
-            words = " ".join(one for one in ids if one not in named)
-            element = {"type": "plain_text_input", "action_id": GROUPS} | ({"initial_value": words} if words else {})
-            label = plain("The user groups that may ask, by id (S…)")
-            yield {"type": "input", "block_id": GROUPS, "optional": True, "label": label, "element": element}
+            yield input_block(PEOPLE, "The people who may ask", people, optional=True)
+            groups = text_input(GROUPS, shown=" ".join(one for one in ids if one not in named))
+            yield input_block(GROUPS, "The user groups that may ask, by id (S…)", groups, optional=True)
     yield context_block(escape(NEEDS_SCOPES))
 
 
@@ -212,15 +210,9 @@ def _input(part: Part, setting: Setting, values: Any, preferences: Preferences) 
         "label": plain(setting.label),
         "element": _select(setting, words, setting.default(preferences.defaults))
         if setting.choices
-        else _text(setting, words),
+        else text_input(setting.name, shown=words, multiline=setting.kind == "paragraph"),
     }
     return block | ({"hint": plain(setting.hint)} if setting.hint and not setting.choices else {})
-
-
-def _text(setting: Setting, words: str) -> Block:
-    element: Block = {"type": "plain_text_input", "action_id": setting.name, "max_length": 3000}
-    element |= {"multiline": True} if setting.kind == "paragraph" else {}
-    return element | ({"initial_value": words} if words else {})
 
 
 def _select(setting: Setting, words: str, default: str) -> Block:

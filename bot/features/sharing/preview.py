@@ -14,7 +14,6 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import SHARE, is_undo
 from bot.blocks.elements import context as context_block
-from bot.blocks.elements import plain
 from bot.blocks.escaping import escape, shorten
 from bot.blocks.words import warning
 from bot.commands.help import text_message
@@ -52,6 +51,7 @@ from bot.model.results import KeptResult, SearchPage
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.views.base import MAX_TITLE, Response, Submission, changes, errors, modal, open_for_click, shows, submission
+from bot.views.forms import checkboxes, choice, input_block, text_input
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query
 
@@ -184,36 +184,14 @@ def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | 
 
 
 def _comment_input() -> Block:
-    element = {
-        "type": "plain_text_input",
-        "action_id": COMMENT,
-        "multiline": True,
-        "max_length": MAX_COMMENT,
-        "placeholder": plain("Say why you share it"),
-    }
-    return {
-        "type": "input",
-        "block_id": COMMENT,
-        "optional": True,
-        "label": plain("Your comment"),
-        "element": element,
-    }
+    element = text_input(COMMENT, multiline=True, max_length=MAX_COMMENT, placeholder="Say why you share it")
+    return input_block(COMMENT, "Your comment", element, optional=True)
 
 
 def _parts_input(sections: Sequence[Section], chosen: Collection[int]) -> Block:
-    options = [{"text": plain(section.label), "value": str(place)} for place, section in enumerate(sections)]
-    element = {"type": "checkboxes", "action_id": PARTS, "options": options}
-    if chosen:
-        element["initial_options"] = [options[place] for place in chosen]
-    label = plain("What to share")
-    return {
-        "type": "input",
-        "block_id": PARTS,
-        "optional": True,
-        "dispatch_action": True,
-        "label": label,
-        "element": element,
-    }
+    options = [choice(str(place), section.label) for place, section in enumerate(sections)]
+    element = checkboxes(PARTS, options, chosen=map(str, chosen))
+    return input_block(PARTS, "What to share", element, optional=True, dispatch=True)
 
 
 def _body(
