@@ -12,14 +12,14 @@ import pytest
 
 from bot.blocks.status import status_message
 from bot.doctor.checks import failure, render, warning
+from bot.features.budgets.command import spending_message
 from bot.features.budgets.form import budgets_section, budgets_view
-from bot.features.budgets.rendering import spending_message
 from bot.features.digests.model import Digest
 from bot.features.digests.rendering import workspace_blocks, workspace_rows
 from bot.features.home.admin import USE_TABLES, admin_blocks, recorded_list
 from bot.features.home.model import AdminData, Recorded, Use, WorkspaceUse
 from bot.features.limits.form import limits_view
-from bot.features.limits.model import NAMES, Limit, limits_message
+from bot.features.limits.store import NAMES, Limit, limits_message
 from bot.model.admin import Problem
 from bot.model.audit import Entry
 from bot.model.message import OutgoingMessage

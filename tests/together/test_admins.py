@@ -37,7 +37,7 @@ from bot.features.home.model import AdminData, HomeData, Recent, Recorded, Runni
 from bot.features.home.rendering import home_blocks
 from bot.features.home.store import MAX_RECENT, MAX_RUNNING, AdminStore
 from bot.features.limits.form import limits_section
-from bot.features.limits.model import NAMES, Limit
+from bot.features.limits.store import NAMES, Limit
 from bot.model.admin import Problem
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending

@@ -13,8 +13,7 @@ from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from bot.features.limits.command import FOR_ADMINS
 from bot.features.limits.form import CHANGE_LIMITS
-from bot.features.limits.model import NAMES, SAVED, LimitName
-from bot.features.limits.store import LimitStore
+from bot.features.limits.store import NAMES, SAVED, LimitName, LimitStore
 from bot.settings import Settings
 from bot.storage import queries
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool

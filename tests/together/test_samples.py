@@ -29,8 +29,8 @@ from bot.blocks.status import status_message
 from bot.commands.help import help_message
 from bot.features import ANSWER_PARTS, COMMANDS
 from bot.features.ask_about.form import question_view
+from bot.features.budgets.command import spending_message
 from bot.features.budgets.form import budgets_section, budgets_view
-from bot.features.budgets.rendering import spending_message
 from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, claims_view
 from bot.features.data_requests import own_data
@@ -44,7 +44,7 @@ from bot.features.home.admin import admin_blocks
 from bot.features.home.model import AdminData, HomeData, Recent, RunningQuestion, Use, WorkspaceUse
 from bot.features.home.rendering import home_blocks
 from bot.features.limits.form import limits_section, limits_view
-from bot.features.limits.model import NAMES, Limit, limits_message
+from bot.features.limits.store import NAMES, Limit, limits_message
 from bot.features.settings.form import settings_view
 from bot.features.settings.rendering import SETTINGS_BUTTON, settings_message
 from bot.features.sharing.preview import _Opened, share_view

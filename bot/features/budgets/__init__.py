@@ -7,9 +7,8 @@ from functools import partial
 from bot.feature import Core, Feature, Running
 from bot.features.budgets import form
 from bot.features.budgets.checks import CHECK
-from bot.features.budgets.command import BUDGET, PAUSE, RESUME, BudgetCommand
+from bot.features.budgets.command import BUDGET, PAUSE, RESUME, BudgetCommand, BudgetTable
 from bot.features.budgets.notices import BudgetWatch
-from bot.features.budgets.settings_table import BudgetTable
 from bot.model.home import HomeSection
 from bot.process import Periodic
 from bot.storage.audit_chain import AuditStore

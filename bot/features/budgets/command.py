@@ -1,14 +1,20 @@
-"""`/pplx budget`, `pause` and `resume`: admins see the spending, set budgets, and stop and allow all spending."""
+"""`/pplx budget`, `pause` and `resume`: admins see what is spent, set budgets, and stop and allow all spending.
+
+In the settings file a budget has a name such as `user U012AB3CD week`, and dollars or `none`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import cast, get_args
 
-from bot.budgets.amounts import ALLOWED, parse_amount
+from bot.blocks.elements import bullets, cell, channel, context, leaf, person, section, table
+from bot.blocks.escaping import escape
+from bot.blocks.words import NO_LIMIT, spending_sentence
+from bot.budgets.amounts import ALLOWED, format_amount, format_rounded, parse_amount
 from bot.commands.base import Command, free_subcommand, one_message
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
@@ -21,11 +27,12 @@ from bot.commands.parsing import (
     parse_nothing,
 )
 from bot.errors import UsageError
-from bot.features.budgets.rendering import spending_message
-from bot.model.message import OutgoingMessage
-from bot.model.spending import WEEK, Scope
+from bot.model.message import Block, OutgoingMessage
+from bot.model.spending import WEEK, BudgetLine, Budgets, Scope, Spending, Spent
+from bot.settings import Settings
 from bot.slack.users import Admins
-from bot.storage.budgets import BudgetStore
+from bot.storage.budgets import BudgetStore, with_first_budget
+from bot.storage.questions import Pool
 from perplexity.formatting import closest_match
 
 NO_CHANNEL_BUDGET = (
@@ -127,18 +134,13 @@ class BudgetCommand:
         row, store = context.row, self.budgets
         if not await self.admins.is_admin(row.user_id):
             return text_message("Only admins of this workspace can see and change its budgets.")
-        note, subject = "", row.channel_id if request.subject == HERE else request.subject
-        if request.scope in {"channel", f"channel{WEEK}"} and subject.startswith("D"):
+        note = ""
+        if request.subject == HERE:
+            request = replace(request, subject=row.channel_id)
+        if request.scope in {"channel", f"channel{WEEK}"} and request.subject.startswith("D"):
             return text_message(NO_CHANNEL_BUDGET)
         if request.scope is not None:
-            await store.change(
-                team_id=row.team_id,
-                user_id=row.user_id,
-                scope=request.scope,
-                subject=subject,
-                amount=request.amount,
-                reset=request.reset,
-            )
+            await store.change(team_id=row.team_id, user_id=row.user_id, **vars(request))
             note = "Saved."
         return spending_message(await store.spending(row.team_id), store.budgets, slash=self.slash, note=note)
 
@@ -180,9 +182,142 @@ async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id
     return "Paid searches are allowed again." if resumed else "Paid searches are not paused."
 
 
-_switch = partial(
+switch = partial(
     free_subcommand, for_admins=True, usage="", for_everyone=True, refusal=FOR_ADMINS_TO_PAUSE, render=one_message
 )
 
-PAUSE = _switch(name="pause", summary="Stop all paid searches at once (admins)", parse=parse_nothing("pause"))
-RESUME = _switch(name="resume", summary="Allow paid searches again (admins)", parse=parse_nothing("resume"))
+PAUSE = switch(name="pause", summary="Stop all paid searches at once (admins)", parse=parse_nothing("pause"))
+RESUME = switch(name="resume", summary="Allow paid searches again (admins)", parse=parse_nothing("resume"))
+
+
+LABELS: Mapping[Scope, str] = {
+    "user": "Each person, a day",
+    "user_week": "Each person, a week",
+    "channel": "Each channel, a day",
+    "channel_week": "Each channel, a week",
+    "workspace_week": "The workspace, a week",
+    "workspace": "The workspace, a month",
+}
+"""What each budget is called."""
+
+MAX_NAMED = 50
+"""The most budgets of a person or a channel that are listed."""
+
+
+def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note: str = "") -> OutgoingMessage:
+    """Render the spending and the budgets; `defaults` apply if none is set, `note` is what was done, not escaped."""
+    blocks: list[Block] = [section(escape(note))] if note else []
+    if spending.paused_by is not None:
+        by = f"<@{escape(spending.paused_by)}>" if spending.paused_by else ""
+        blocks.append(
+            section(
+                f"*All paid searches are paused*{f' by {by}' if by else ''}. Type `{slash} resume` to allow them again."
+            )
+        )
+    blocks += [section(spending_sentence(spending)), *budget_blocks(spending.lines, defaults)]
+    blocks += _table("Person", "Spent today", spending.people, person)
+    blocks += _table("Channel", "Spent today", spending.channels, channel)
+    blocks += _table("Service", "Spent this month", spending.providers, leaf)
+    blocks.append(context(f"`{slash} budget help` shows how to set budgets."))
+    return OutgoingMessage(text=escape(note) or spending_sentence(spending), blocks=tuple(blocks))
+
+
+def budget_blocks(lines: Sequence[BudgetLine], defaults: Budgets) -> list[Block]:
+    """Return the budgets; `defaults` apply if none is set."""
+    set_for_all = {line.scope: line.amount for line in lines if not line.subject}
+    allowed = "\n".join(
+        f"{label}: *{_amount(set_for_all.get(scope, defaults.of(scope)))}*"
+        for scope, label in LABELS.items()
+        if scope in set_for_all or not scope.endswith(WEEK)
+    )
+    named = [_named(line) for line in lines if line.subject][:MAX_NAMED]
+    return [section(f"*Budgets*\n{allowed}"), *([bullets(named)] if named else [])]
+
+
+def _named(line: BudgetLine) -> list[Block]:
+    subject = person(line.subject) if line.scope.startswith("user") else channel(line.subject)
+    return [subject, leaf(f": {_amount(line.amount)}{' a week' if line.scope.endswith(WEEK) else ''}")]
+
+
+def _amount(amount: int | None) -> str:
+    return NO_LIMIT if amount is None else format_amount(amount)
+
+
+def _table(first: str, last: str, rows: Sequence[Spent], name: Callable[[str], Block]) -> list[Block]:
+    cells = [[cell(name(one.name)), cell(leaf(str(one.calls))), cell(leaf(format_rounded(one.spent)))] for one in rows]
+    return [table([first, "Calls", last], cells)] if rows else []
+
+
+_ALL = "SELECT * FROM budgets WHERE team_id <> '' AND subject NOT LIKE 'erased %'"
+
+
+class BudgetTable:
+    """The table of budgets in one database."""
+
+    name = "budgets"
+
+    def __init__(self, pool: Pool, settings: Settings) -> None:
+        self._pool = pool
+        self._settings = settings
+        self._store = BudgetStore(pool)
+
+    async def read(self) -> Mapping[tuple[str, str], object]:
+        """Return what admins have set, by workspace and name."""
+        rows = await self._pool.fetch_all(_ALL)
+        return {(row["team_id"], _name_in_file(row["scope"], row["subject"])): _in_file(row["amount"]) for row in rows}
+
+    async def check(self, name: str, value: object) -> tuple[str, object]:
+        """Return a name and a value as `read` does. Raises UsageError or ValueError."""
+        scope, request = _parse(name, value)
+        return _name_in_file(scope, request.subject), _in_file(request.amount)
+
+    async def change(self, team_id: str, values: Mapping[str, object]) -> None:
+        """Set values, and take back those that are None."""
+        for name, value in values.items():
+            _, request = _parse(name, "none" if value is None else value)
+            request = replace(request, reset=value is None)
+            await self._store.change(team_id=team_id, user_id="", **vars(request))
+
+    async def explain(self, team_id: str, user_id: str, channel_id: str) -> list[tuple[str, str, str]]:
+        """Return the budgets of a person in a channel, and what has set them."""
+        lines, _ = await self._store.lines(team_id)
+        async with self._pool.connection() as connection:
+            first = (await with_first_budget(self._settings, connection)).budgets
+        own = {(one.scope, one.subject): _in_file(one.amount) for one in lines}
+        subjects = {"user": user_id, "channel": channel_id}
+        scopes: tuple[Scope, ...] = get_args(Scope)
+        return [
+            (
+                f"budget {_name_in_file(scope, '')}",
+                *self._level(scope, subjects.get(scope.removesuffix(WEEK), ""), own, first),
+            )
+            for scope in scopes
+        ]
+
+    def _level(
+        self, scope: Scope, subject: str, own: Mapping[tuple[Scope, str], str], first: Budgets
+    ) -> tuple[str, str]:
+        for who in (subject, ""):
+            if (scope, who) in own:
+                return own[scope, who], f"an admin, for {who or 'the workspace'}"
+        if scope == "user" and self._settings.budgets.user != first.user:
+            return _in_file(first.user), "a new installation begins with it"
+        return _in_file(first.of(scope)), "no one" if first.of(scope) is None else "the environment"
+
+
+def _parse(name: str, value: object) -> tuple[Scope, BudgetRequest]:
+    """Return what a budget is for, and what is asked for it. Raises UsageError, ValueError."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or len(str(value).split()) != 1:
+        raise ValueError(f'a budget cannot be {value!r}: it takes an amount in dollars such as "2.50", or "none"')
+    request = parse(f"{name} {value}")
+    if request.scope is None or request.reset or request.subject == HERE:
+        raise ValueError(f"{name} = {value!r} is for Slack only: it takes an id, and an amount or none")
+    return request.scope, request
+
+
+def _name_in_file(scope: str, subject: str) -> str:
+    return " ".join(filter(None, (scope.removesuffix(WEEK), subject, WEEKLY if scope.endswith(WEEK) else "")))
+
+
+def _in_file(amount: int | None) -> str:
+    return "none" if amount is None else format_amount(amount).removeprefix("$").replace(",", "")

@@ -14,7 +14,7 @@ from bot.blocks.elements import button as button_element
 from bot.blocks.elements import context as context_block
 from bot.budgets.amounts import ALLOWED, format_amount, parse_amount
 from bot.commands.base import ROOT_COMMAND
-from bot.features.budgets.rendering import LABELS, budget_blocks
+from bot.features.budgets.command import LABELS, BudgetRequest, budget_blocks
 from bot.listeners.clicks import Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.membership import team_of
@@ -106,14 +106,8 @@ async def save_budgets(
     if refusal := await submission_refusal(submitted, "budget.change", context, audit):
         return errors(**{SCOPES[0]: refusal})
     for scope, amount in amounts.items():
-        await budgets.change(
-            team_id=submitted.team,
-            user_id=submitted.user,
-            scope=scope,
-            subject="",
-            amount=amount,
-            reset=not changed[scope],
-        )
+        request = BudgetRequest(scope=scope, amount=amount, reset=not changed[scope])
+        await budgets.change(team_id=submitted.team, user_id=submitted.user, **vars(request))
     context.home_changed(submitted.team, submitted.user, "The budgets are saved." if amounts else "")
     return None
 

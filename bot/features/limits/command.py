@@ -10,17 +10,17 @@ from bot.commands.help import text_message
 from bot.commands.parsing import OFF as OFF_WORDS
 from bot.commands.parsing import RESETS, check_length, choose_from, inline_code
 from bot.errors import UsageError
-from bot.features.limits.model import (
+from bot.features.limits.store import (
     LABELS,
     NAMES,
     OFF,
     SAVED,
     LimitName,
+    LimitStore,
     limit_not_taken,
     limits_message,
     parse_limit,
 )
-from bot.features.limits.store import LimitStore
 from bot.model.message import OutgoingMessage
 from bot.slack.users import Admins
 from perplexity.formatting import closest_match

@@ -12,18 +12,18 @@ from bot.blocks.elements import context as context_block
 from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.blocks.service_limits import service_line
-from bot.features.limits.model import (
+from bot.features.limits.store import (
     LABELS,
     NAMES,
     SAVED,
     Limit,
     LimitName,
+    LimitStore,
     limit_line,
     limit_not_taken,
     parse_limit,
     typed,
 )
-from bot.features.limits.store import LimitStore
 from bot.listeners.clicks import Click, ClickReply, button
 from bot.listeners.context import ListenerContext
 from bot.model.admin import LaneUse
