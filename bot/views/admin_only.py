@@ -1,15 +1,29 @@
-"""Checks with Slack that a person is an admin, at each click and each form for admins only."""
+"""What only admins do: each of their clicks and forms is checked with Slack; and windows with all rows of a table."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from bot.listeners.clicks import Click, ClickReply, Handler, text_reply
+from slack_bolt.async_app import AsyncApp
+
+from bot.blocks.elements import button as button_block
+from bot.blocks.elements import context as context_block
+from bot.blocks.elements import page_turns, section
+from bot.listeners.clicks import DATABASE_DOWN, Click, ClickReply, Handler, button, text_reply
 from bot.listeners.context import ADMIN_SECONDS, ListenerContext
 from bot.model.audit import Change
+from bot.model.membership import team_of
+from bot.model.message import Block
+from bot.slack.views import NotOpened, View
 from bot.storage.audit_chain import AuditStore
-from bot.views.base import Submission
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.views.base import Submission, modal, show_modal
+from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
@@ -51,3 +65,82 @@ def for_admins(handle: Handler) -> Handler:
         return await handle(click, context)
 
     return checked
+
+
+Row = TypeVar("Row")
+
+OPEN_PAGE = "admin_page:"
+"""What the `action_id` of a button that shows a page begins with; the rows' name and the page's number follow."""
+
+PAGE_MODAL = "admin_page_modal"
+PAGE_ROWS = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllRows(Generic[Row]):
+    """Rows that may not fit on the page for admins, which shows the first ones, as many as `shown`.
+
+    `read` returns those of a workspace, and raises database errors; `blocks` renders some.
+    """
+
+    name: str
+    title: str
+    shown: int
+    read: Callable[[str], Awaitable[Sequence[Row]]]
+    blocks: Callable[[Sequence[Row]], Sequence[Block]]
+
+    def buttons(self, rows: Sequence[Row]) -> list[Block]:
+        """Return the button for all of these rows; none if the page for admins shows them all."""
+        label = f"{self.title} ({len(rows):,})"
+        return [button_block(label, f"{OPEN_PAGE}{self.name}:0", "admin")] if len(rows) > self.shown else []
+
+    def register(self, app: AsyncApp, context: ListenerContext) -> None:
+        """Listen to the buttons that show a page."""
+        button(app, context, re.compile(rf"{OPEN_PAGE}{self.name}:[0-9]{{1,5}}"), for_admins(self.show))
+
+    async def show(self, click: Click, context: ListenerContext) -> ClickReply | None:
+        """Show a page to an admin: at once a window, and what is in it in a moment."""
+        page, view_id = click.action_id.rpartition(":")[2], click.view_id
+        if not click.in_modal:
+            opened = await show_modal(context, click.trigger_id, self._view(page, [section("Counting…")]))
+            if isinstance(opened, str):
+                return text_reply(opened)
+            view_id = opened.id
+        context.start(self._fill(view_id, team_of(click.body), page, context))
+        return None
+
+    def show_again(self, click: Click, context: ListenerContext) -> None:
+        """Start to show the page again in which a click by an admin changed a row."""
+        name, page = (str(click.metadata.get(one, "")) for one in ("part", "page"))
+        if click.in_modal and name == self.name and page.isdecimal():
+            context.start(self._fill(click.view_id, team_of(click.body), page, context))
+
+    def page(self, rows: Sequence[Row], page: int) -> list[Block]:
+        """Return the blocks of a page, counted from 0; of the last one if there are no more so many."""
+        page = max(0, min(page, (len(rows) - 1) // PAGE_ROWS))
+        first = page * PAGE_ROWS
+        shown = rows[first : first + PAGE_ROWS]
+        counted = f"{first + 1 if rows else 0:,} to {first + len(shown):,} of {len(rows):,}"
+        turns = {"Previous": page - 1} if page else {}
+        turns |= {"Next": page + 1} if first + PAGE_ROWS < len(rows) else {}
+        return [
+            context_block(counted),
+            *(self.blocks(shown) if shown else ()),
+            *page_turns(f"{OPEN_PAGE}{self.name}:", turns),
+        ]
+
+    def _view(self, page: str, blocks: list[Block]) -> View:
+        return modal(PAGE_MODAL, self.title, blocks, metadata={"part": self.name, "page": page})
+
+    async def _fill(self, view_id: str, team: str, page: str, context: ListenerContext) -> None:
+        """Show a page in an open window, for a person who was just found to be an admin."""
+        try:
+            rows = await self.read(team)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("view.not_updated", extra={"error": type(error).__name__, "view": PAGE_MODAL})
+            blocks: list[Block] = [section(DATABASE_DOWN)]
+        else:
+            blocks = await run_in_thread(self.page, rows, int(page))
+        result = await context.views.update(view_id, self._view(page, blocks))
+        if isinstance(result, NotOpened):  # most often the person has closed it
+            log.info("view.not_updated", extra={"error": result.error, "view": PAGE_MODAL})

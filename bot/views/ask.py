@@ -29,7 +29,21 @@ from bot.preferences.settings import THINK
 from bot.slack.views import View
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.views.base import Response, Submission, changes, errors, modal, open_modal, shows, submission, update_modal
+from bot.views.base import (
+    Response,
+    Submission,
+    changes,
+    command_alone,
+    errors,
+    modal,
+    open_modal,
+    person_of,
+    shortcut,
+    shown_problem,
+    shows,
+    submission,
+    update_modal,
+)
 from bot.views.forms import (
     MAX_TEXT,
     ask_by_form,
@@ -42,7 +56,6 @@ from bot.views.forms import (
     text_input,
     usage_response,
 )
-from bot.views.opening import command_alone, person_of, shortcut, shown_problem
 from perplexity.models import EFFORTS
 
 UNKNOWN_FORM = "I no longer have this form. Close it and open it again."

@@ -9,8 +9,7 @@ from bot.commands.help import OPTIONS, options_of
 from bot.listeners.clicks import Click, ClickReply, button
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import is_known_admin
-from bot.views.base import modal, open_modal
-from bot.views.opening import shown_problem
+from bot.views.base import modal, open_modal, shown_problem
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:

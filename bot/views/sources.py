@@ -28,8 +28,7 @@ from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.results import KeptResult
 from bot.slack.views import View
-from bot.views.base import modal, open_for_click, update_modal
-from bot.views.opening import shown_problem
+from bot.views.base import modal, open_for_click, shown_problem, update_modal
 from perplexity.attempts import cost_with_failures
 from perplexity.citations import number_citations
 from perplexity.figures import CheckedSentence, check_figures

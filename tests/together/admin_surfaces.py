@@ -17,7 +17,7 @@ from bot.features.budgets.form import budgets_section, budgets_view
 from bot.features.digests.model import Digest
 from bot.features.digests.rendering import workspace_blocks, workspace_rows
 from bot.features.home.admin import USE_TABLES, admin_blocks, recorded_list
-from bot.features.home.model import AdminData, Recorded, Use, WorkspaceUse
+from bot.features.home.store import AdminData, Recorded, Use, WorkspaceUse
 from bot.features.limits.form import limits_view
 from bot.features.limits.store import NAMES, Limit, limits_message
 from bot.model.admin import Problem

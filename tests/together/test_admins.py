@@ -33,9 +33,19 @@ from bot.features.home.admin import (
     all_use,
     recorded_list,
 )
-from bot.features.home.model import AdminData, HomeData, Recent, Recorded, RunningQuestion, Use, WorkspaceUse
 from bot.features.home.rendering import home_blocks
-from bot.features.home.store import MAX_RECENT, MAX_RUNNING, AdminStore
+from bot.features.home.store import (
+    MAX_RECENT,
+    MAX_RUNNING,
+    AdminData,
+    AdminStore,
+    HomeData,
+    Recent,
+    Recorded,
+    RunningQuestion,
+    Use,
+    WorkspaceUse,
+)
 from bot.features.limits.form import limits_section
 from bot.features.limits.store import NAMES, Limit
 from bot.model.admin import Problem
@@ -44,8 +54,7 @@ from bot.model.spending import BudgetLine, Spending
 from bot.playground.slack.limits import check_view
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
-from bot.views.admin_only import NOT_ADMIN
-from bot.views.all_rows import OPEN_PAGE, AllRows
+from bot.views.admin_only import NOT_ADMIN, OPEN_PAGE, AllRows
 from bot.views.base import modal
 from tests.driver import Driver, records
 from tests.fakes.listeners import returning

@@ -34,15 +34,15 @@ from bot.features.budgets.form import budgets_section, budgets_view
 from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, claims_view
 from bot.features.data_requests import own_data
-from bot.features.deepdive.rendering import deepdive_messages, deepdive_started_message
+from bot.features.deepdive.command import deepdive_messages, deepdive_started_message
 from bot.features.digests.model import Digest, DigestReport, DigestSpec, Owner, Trigger
 from bot.features.digests.rendering import digest_failed_message, digest_messages, workspace_blocks
 from bot.features.digests.rendering import home_blocks as digest_blocks
 from bot.features.digests.surface import digest_view
 from bot.features.feedback.form import feedback_view
 from bot.features.home.admin import admin_blocks
-from bot.features.home.model import AdminData, HomeData, Recent, RunningQuestion, Use, WorkspaceUse
 from bot.features.home.rendering import home_blocks
+from bot.features.home.store import AdminData, HomeData, Recent, RunningQuestion, Use, WorkspaceUse
 from bot.features.limits.form import limits_section, limits_view
 from bot.features.limits.store import NAMES, Limit, limits_message
 from bot.features.settings.form import settings_view

@@ -7,7 +7,7 @@ from functools import partial
 from bot.feature import Core, Feature, Running
 from bot.features.checking import form
 from bot.features.checking.command import CHECK
-from bot.features.checking.store import ProposalStore
+from bot.features.checking.form import ProposalStore
 
 
 def start(core: Core) -> Running:

@@ -22,7 +22,6 @@ from bot.blocks.words import moment_or_day
 from bot.budgets.sentences import too_fast_sentence
 from bot.errors import BudgetUnknown, UsageError
 from bot.features.checking.command import CHECK, NOTHING_TO_CHECK, text_of_claims
-from bot.features.checking.store import ProposalStore
 from bot.listeners.asking import NOT_SAVED, ask_in_direct_message, link_to_messages
 from bot.listeners.context import ListenerContext
 from bot.metering import BUDGET_UNKNOWN
@@ -33,9 +32,9 @@ from bot.slack.messages import seconds_of
 from bot.slack.users import Profiles
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.views.base import Response, Submission, errors, modal, show_modal, shows, submission
+from bot.storage.questions import Pool, storable
+from bot.views.base import Response, Submission, errors, modal, person_of, shortcut, show_modal, shows, submission
 from bot.views.forms import input_block, text_input
-from bot.views.opening import person_of, shortcut
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import ProposedClaims
 from perplexity.formatting import format_dollars
@@ -311,3 +310,33 @@ def slack_date(ts: object) -> str:
     """Return a message's time for Slack to show in the reader's time zone; empty if it is not a time."""
     seconds = int(seconds_of(ts))
     return moment_or_day(datetime.fromtimestamp(seconds, UTC)) if seconds > 0 else ""
+
+
+_RECORD = """
+    INSERT INTO proposals (id, team_id, user_id, sent) SELECT %(id)s, %(team_id)s, %(user_id)s, %(sent)s
+    WHERE NOT erased_just_now_v1(%(team_id)s, %(user_id)s)
+    ON CONFLICT (id) DO UPDATE SET sent = proposals.sent || excluded.sent
+"""
+_MOVE = """
+    WITH moved AS (
+        DELETE FROM proposals WHERE id = %(id)s AND team_id = %(team_id)s AND user_id = %(user_id)s RETURNING sent)
+    UPDATE questions q SET sent = concat(moved.sent, q.sent) FROM moved
+    WHERE q.id = %(question_id)s AND q.team_id = %(team_id)s AND q.user_id = %(user_id)s AND q.text_deleted_at IS NULL
+"""
+
+
+class ProposalStore:
+    """The table's operations. Each raises database errors."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def record(self, id: UUID, team_id: str, user_id: str, sent: str) -> None:
+        """Add to what is sent for a proposal, as `SentLog.take` returns it, before it leaves."""
+        values = {"id": id, "team_id": team_id, "user_id": user_id, "sent": storable(sent)}
+        await self._pool.execute(_RECORD, values)
+
+    async def move(self, id: UUID, team_id: str, user_id: str, question_id: UUID) -> None:
+        """Count what was sent for a person's proposal as sent for the question that was made of it."""
+        values = {"id": id, "question_id": question_id, "team_id": team_id, "user_id": user_id}
+        await self._pool.execute(_MOVE, values)

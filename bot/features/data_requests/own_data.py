@@ -22,7 +22,7 @@ from bot.listeners.context import ListenerContext
 from bot.model.message import Block, MarkdownFile
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.personal_data import PersonalDataStore
-from bot.views.opening import person_of
+from bot.views.base import person_of
 from bot.worker.background import FileUploader
 
 log = logging.getLogger(__name__)

@@ -58,9 +58,20 @@ from bot.model.schedule import DAY_NAMES, Schedule, zone_of
 from bot.slack.messages import FAILURES
 from bot.slack.users import Profiles
 from bot.slack.views import View
-from bot.views.admin_only import for_admins
-from bot.views.all_rows import AllRows
-from bot.views.base import Response, Submission, changes, errors, modal, open_modal, shows, submission, update_modal
+from bot.views.admin_only import AllRows, for_admins
+from bot.views.base import (
+    Response,
+    Submission,
+    changes,
+    command_alone,
+    errors,
+    modal,
+    open_modal,
+    shown_problem,
+    shows,
+    submission,
+    update_modal,
+)
 from bot.views.forms import (
     ask_by_form,
     checkboxes,
@@ -73,7 +84,6 @@ from bot.views.forms import (
     text_input,
     usage_response,
 )
-from bot.views.opening import command_alone, shown_problem
 from perplexity.news.summary import CATEGORIES
 
 log = logging.getLogger(__name__)

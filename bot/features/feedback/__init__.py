@@ -8,7 +8,7 @@ from operator import attrgetter
 from bot.blocks.actions import FEEDBACK, AnswerPart
 from bot.feature import Core, Feature, Running
 from bot.features.feedback import form
-from bot.features.feedback.store import FeedbackStore
+from bot.features.feedback.form import FeedbackStore
 
 
 def start(core: Core) -> Running:

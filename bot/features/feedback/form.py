@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
@@ -10,12 +11,12 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import FEEDBACK, Below
 from bot.blocks.elements import plain
-from bot.features.feedback.store import FeedbackStore
 from bot.listeners.clicks import UNKNOWN_ANSWER, Click, ClickReply, button, clicked_question, may_see, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.ratings import MAX_COMMENT, REASONS
 from bot.slack.views import View
+from bot.storage.questions import Pool, storable
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
 from bot.views.forms import checkboxes, choice, input_block, text_input
 
@@ -99,3 +100,50 @@ async def explain_rating(submitted: Submission, _: ListenerContext, *, ratings: 
         agreed=AGREED in (submitted.value(CONSENT_INPUT) or ()),
     )
     return None if explained else errors(**{REASONS_INPUT: UNKNOWN_RATING})
+
+
+_RATE = """
+    INSERT INTO feedback (question_id, user_id, up)
+    SELECT id, %(user_id)s, %(up)s FROM questions WHERE id = %(id)s
+    ON CONFLICT (question_id, user_id) DO UPDATE
+    SET up = excluded.up, at = now(), reasons = '{}', comment = '', agreed = false
+    WHERE feedback.up <> excluded.up
+"""
+"""Record a thumb. The other one replaces it with its reasons; the same one again changes nothing."""
+
+_EXPLAIN = """
+    UPDATE feedback f
+    SET up = false, reasons = %(reasons)s, comment = %(comment)s, at = now(),
+        agreed = %(agreed)s AND q.user_id = f.user_id
+    FROM questions q
+    WHERE f.question_id = %(id)s AND f.user_id = %(user_id)s AND q.id = f.question_id
+    RETURNING f.question_id
+"""
+"""Add reasons to a person's own thumb down; only the asker can agree that the question is read."""
+
+
+class FeedbackStore:
+    """The table's operations."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def rate(self, question_id: UUID, user_id: str, *, up: bool) -> None:
+        """Record a person's thumb, which replaces an earlier one; nothing if the question is deleted."""
+        await self._pool.execute(_RATE, {"id": question_id, "user_id": user_id, "up": up})
+
+    async def explain(
+        self, question_id: UUID, user_id: str, *, reasons: Sequence[str], comment: str, agreed: bool
+    ) -> bool:
+        """Record why a person found an answer bad; False if they have not rated it, or it is deleted.
+
+        `agreed` counts only if the person asked the question.
+        """
+        values = {
+            "id": question_id,
+            "user_id": user_id,
+            "reasons": list(reasons),
+            "comment": storable(comment)[:MAX_COMMENT],
+            "agreed": agreed,
+        }
+        return await self._pool.fetch_one(_EXPLAIN, values) is not None

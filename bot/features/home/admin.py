@@ -31,15 +31,14 @@ from bot.blocks.status import health_block
 from bot.blocks.words import NO_LIMIT, spending_sentence, used
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.feature import Together
-from bot.features.home.model import AdminData, Recorded, Use, WorkspaceUse
-from bot.features.home.store import AdminStore
+from bot.features.home.store import AdminData, AdminStore, Recorded, Use, WorkspaceUse
 from bot.listeners.context import ListenerContext
 from bot.model.admin import Problem
 from bot.model.message import Block
 from bot.model.spending import Spending
 from bot.slack.users import Admins
 from bot.storage.budgets import BudgetStore
-from bot.views.all_rows import AllRows
+from bot.views.admin_only import AllRows
 
 FOR_ADMINS = "admin_home"
 """The ids of the buttons that open and close the page for admins."""

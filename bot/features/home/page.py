@@ -45,9 +45,8 @@ from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.views.admin_only import for_admins
-from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_for_click, submission
+from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_for_click, person_of, submission
 from bot.views.forms import checkboxes, choice, input_block
-from bot.views.opening import person_of
 from perplexity.threads import run_in_thread_if_long
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from bot.blocks.examples import LINES
 from bot.blocks.status import health_block
 from bot.blocks.words import short_moment, used
 from bot.features.home.admin import FOR_ADMINS
-from bot.features.home.model import HomeData, Recent, RunningQuestion
+from bot.features.home.store import HomeData, Recent, RunningQuestion
 from bot.model.admin import Problem
 from bot.model.message import Block
 from perplexity.formatting import format_duration, pluralize

@@ -1,10 +1,11 @@
-"""Reads the home tabs: who has one open, which is updated next, and their contents."""
+"""What the home tab shows: a person's questions, and the use and the changes of a workspace."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from time import monotonic
 from typing import Any
@@ -13,10 +14,100 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from bot.clock import utc_now
-from bot.features.home.model import HomeData, Recent, Recorded, RunningQuestion, Use, WorkspaceUse
-from bot.model.admin import DIRECT
+from bot.model.admin import DIRECT, Problem
+from bot.model.spending import NO_SPENDING, Spending
 from bot.storage.queries import ASKED
 from bot.storage.questions import Pool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningQuestion:
+    """A question that is not answered yet; `age` is in seconds."""
+
+    id: UUID
+    command: str
+    text: str
+    state: str
+    age: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recent:
+    """A question of the past; `at` is in seconds since 1970, `kept` is whether its answer is kept as a value."""
+
+    id: UUID
+    command: str
+    text: str
+    state: str
+    at: float
+    sources: int
+    kept: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomeData:
+    """What a person's home tab shows besides digests; `questions` and `cost` in micro-dollars are of this month.
+
+    `page` is that of the `recent` ones, `earlier` is whether there are more.
+    `for_admins` is whether the person has turned to the page for admins.
+    """
+
+    running: Sequence[RunningQuestion] = ()
+    recent: Sequence[Recent] = ()
+    page: int = 0
+    earlier: bool = False
+    questions: int = 0
+    cost: int = 0
+    for_admins: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """The questions of a day, a person or a channel, or the calls of a service; what calls cost, in micro-dollars."""
+
+    name: str
+    count: int
+    cost: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceUse:
+    """The use of this month, and what `today` cost: days latest first, the others most expensive first."""
+
+    days: Sequence[Use] = ()
+    people: Sequence[Use] = ()
+    channels: Sequence[Use] = ()
+    providers: Sequence[Use] = ()
+    today: int = 0
+
+    @property
+    def cost(self) -> int:
+        """What the calls of the month cost, in micro-dollars."""
+        return sum(one.cost for one in self.days)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """An entry of the audit log. `user_id` is empty for the app itself, None if the person was erased."""
+
+    at: datetime
+    user_id: str | None
+    what: str
+    channel_id: str
+    decision: str
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdminData:
+    """What admins see."""
+
+    spending: Spending = NO_SPENDING
+    use: WorkspaceUse = WorkspaceUse()
+    problems: Sequence[Problem] = ()
+    recorded: Sequence[Recorded] = ()
+
 
 OPEN_HOURS = 12
 """How long a home tab is kept up to date after it was opened."""

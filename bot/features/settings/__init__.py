@@ -8,8 +8,8 @@ from bot.blocks.elements import button
 from bot.feature import Core, Feature, Running
 from bot.features.settings import form
 from bot.features.settings.command import SETTINGS, SettingsCommand
+from bot.features.settings.file import SUBCOMMAND
 from bot.features.settings.rendering import SETTINGS_BUTTON
-from bot.features.settings.subcommand import SUBCOMMAND
 from bot.model.home import HomeSection, always
 from bot.slack.users import ChannelManagers
 from bot.storage.preferences import PreferenceStore, app_defaults

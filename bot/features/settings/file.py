@@ -6,18 +6,23 @@ people's preferences or secrets.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import sys
 import tomllib
+from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any, cast
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
+from bot.command_line import Subcommand, channel_id, fail, open_migrated, say, say_aside, user_id
 from bot.commands.parsing import unknown_name
 from bot.errors import UsageError
 from bot.feature import OpenTable, SettingsTable
@@ -40,10 +45,10 @@ from bot.storage.questions import Pool, connection_pool
 from perplexity.errors import InvalidRequest
 from perplexity.formatting import listed
 
-Path = tuple[str, ...]
-"""The place of a value: the workspace, the table, the channel (in `channels`), and the name."""
+Place = tuple[str, ...]
+"""Where a value is: the workspace, the table, in `channels` the channel, and the name."""
 
-State = Mapping[Path, Any]
+State = Mapping[Place, Any]
 
 Tables = Mapping[str, SettingsTable]
 """The features' tables, by name."""
@@ -97,7 +102,7 @@ async def read(text: str, tables: Tables) -> tuple[set[str], State]:
         file = tomllib.loads(text, parse_float=str)
     except tomllib.TOMLDecodeError as error:
         raise NotUsable(f"This is no TOML: {error}.") from None
-    state: dict[Path, Any] = {}
+    state: dict[Place, Any] = {}
     problems: list[str] = []
     for path, value in _entries(file):
         try:
@@ -116,11 +121,11 @@ async def read(text: str, tables: Tables) -> tuple[set[str], State]:
     return set(file), state
 
 
-def _not_allowed(path: Path, error: InvalidRequest) -> str:
+def _not_allowed(path: Place, error: InvalidRequest) -> str:
     return f"{'.'.join(map(_key, path))} cannot be {error.value!r}: {error.allowed}"
 
 
-def _entries(table: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _entries(table: Mapping[str, Any], path: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Yield the tables and values with their places."""
     for name, value in table.items():
         here = (*path, name)
@@ -129,8 +134,8 @@ def _entries(table: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, 
             yield from _entries(value, here)
 
 
-async def _checked(path: Path, value: Any, tables: Tables) -> State:
-    """Return an entry in the form of an export; empty for a table. Raises InvalidRequest, UsageError, ValueError."""
+async def _checked(path: Place, value: Any, tables: Tables) -> State:
+    """Return an entry as it is exported; nothing for a table. Raises InvalidRequest, UsageError, ValueError."""
     team, *rest = path
     if not _TEAM.fullmatch(team) or not (rest or isinstance(value, Mapping)):
         raise ValueError("it must be a table with the id of a workspace, such as T012AB3CD")
@@ -194,7 +199,7 @@ class _OneTransaction:
 
 
 async def _state(pool: Pool, tables: Tables) -> State:
-    state: dict[Path, Any] = {}
+    state: dict[Place, Any] = {}
     for row in await pool.fetch_all("SELECT team_id, settings FROM workspace_settings"):
         state |= _set_in((row["team_id"], RULES), WORKSPACE, load_workspace(row["settings"]))
     for row in await pool.fetch_all("SELECT team_id, channel_id, settings FROM channel_settings"):
@@ -205,7 +210,7 @@ async def _state(pool: Pool, tables: Tables) -> State:
     return state
 
 
-def _set_in(path: Path, table: tuple[Setting, ...], settings: ChannelSettings | WorkspaceSettings) -> State:
+def _set_in(path: Place, table: tuple[Setting, ...], settings: ChannelSettings | WorkspaceSettings) -> State:
     empty = type(settings)()
     return {
         (*path, one.name): _plain(value)
@@ -214,7 +219,7 @@ def _set_in(path: Path, table: tuple[Setting, ...], settings: ChannelSettings | 
     }
 
 
-def _channel(state: State, path: Path) -> ChannelSettings:
+def _channel(state: State, path: Place) -> ChannelSettings:
     return load_channel(_fields(state, path, CHANNEL))
 
 
@@ -222,7 +227,7 @@ def _workspace(state: State, team: str) -> WorkspaceSettings:
     return load_workspace(_fields(state, (team, RULES), WORKSPACE))
 
 
-def _fields(state: State, path: Path, table: tuple[Setting, ...]) -> Mapping[str, Any]:
+def _fields(state: State, path: Place, table: tuple[Setting, ...]) -> Mapping[str, Any]:
     return {one.field: state[(*path, one.name)] for one in table if (*path, one.name) in state}
 
 
@@ -269,12 +274,12 @@ class SettingsFile:
         return {table.name: table for table in (open_table(pool, self.settings) for open_table in self.open_tables)}
 
 
-def _line(path: Path, before: object, after: object) -> str:
+def _line(path: Place, before: object, after: object) -> str:
     was, becomes = ("not set" if one is None else _toml(one) for one in (before, after))
     return f"{'.'.join(map(_key, path))}: {was} -> {becomes}"
 
 
-async def _apply(pool: Pool, tables: Tables, changed: list[Path], before: State, after: State) -> None:
+async def _apply(pool: Pool, tables: Tables, changed: list[Place], before: State, after: State) -> None:
     """Make the changes as the commands do; the audit log names no person."""
     preferences = PreferenceStore(pool)
     for path in dict.fromkeys(one[:3] if one[1] == CHANNELS else one[:2] for one in changed):
@@ -307,3 +312,46 @@ def _explained(preferences: Preferences) -> Iterator[tuple[str, str, str]]:
                 found.append((words, f"the {part}{', but the rules leave none of them' if unused else ''}"))
         for words, level in (found if name in rules else found[:1]) or [("-", "no one: the app’s own default")]:
             yield name, words, level
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add what can be done with the file."""
+    of_file = parser.add_subparsers(dest="do", required=True)
+    of_file.add_parser("export", help="print it as TOML")
+    plan = of_file.add_parser("plan", help="say what a file would change; exit with 2 if anything")
+    for one in (plan, of_file.add_parser("apply", help="make it as a file says")):
+        one.add_argument("file", type=Path, metavar="FILE")
+    why = of_file.add_parser("explain", help="say which value applies to a person in a channel, and what has set it")
+    why.add_argument("--user", type=user_id, required=True, metavar="U…")
+    why.add_argument("--channel", type=channel_id, required=True, metavar="C…")
+    why.add_argument("--team", metavar="T…", help="the workspace, if there are several")
+
+
+def run(settings: Settings, parsed: Namespace) -> int:
+    """Print, compare or apply the file, or explain a value; return 2 if a plan changes anything."""
+    with open_migrated(settings, tell=say_aside) as database:
+        tables = parsed.brought.settings_tables
+        of_database = SettingsFile(settings=settings, conninfo=database.conninfo, open_tables=tables)
+        try:
+            match parsed.do:
+                case "export":
+                    sys.stdout.write(asyncio.run(of_database.export()))
+                    return 0
+                case "explain":
+                    place = {"team": parsed.team, "user": parsed.user, "channel": parsed.channel}
+                    sys.stdout.write(asyncio.run(of_database.explain(**place)))
+                    return 0
+            text, apply = parsed.file.read_text("utf-8"), parsed.do == "apply"
+            changed = asyncio.run(of_database.change(text, apply=apply))
+        except UnicodeDecodeError:
+            return fail(f"{parsed.file} is not UTF-8 text.", code=1)
+        except NotUsable as error:
+            return fail(str(error), code=1)
+    done = "Applied." if apply else f"{len(changed)} to change."
+    say("\n".join([*changed, done]) if changed else "Nothing to change.")
+    return 2 if changed and not apply else 0
+
+
+SUBCOMMAND = Subcommand(
+    name="settings", help="what admins have set, as a file", add_arguments=add_arguments, run=run, only_prints=True
+)

@@ -40,9 +40,8 @@ from bot.slack.users import ChannelManagers, Management
 from bot.slack.views import View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
-from bot.views.base import Response, Submission, errors, modal, open_modal, submission
+from bot.views.base import Response, Submission, command_alone, errors, modal, open_modal, person_of, submission
 from bot.views.forms import input_block, text_input
-from bot.views.opening import command_alone, person_of
 from perplexity.errors import InvalidRequest
 
 CHANGED_MEANWHILE = "These settings changed while the form was open. Open it again."

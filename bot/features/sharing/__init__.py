@@ -9,8 +9,7 @@ from bot.blocks.actions import SHARE, AnswerPart
 from bot.commands.routing import APP_NAME
 from bot.feature import Core, Feature, Running
 from bot.features.sharing import preview
-from bot.features.sharing.posting import Sharing
-from bot.features.sharing.store import ShareStore
+from bot.features.sharing.posting import ShareStore, Sharing
 from bot.storage.database import DatabaseRetry
 
 SHARE_SECONDS = 20.0

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from uuid import UUID
 
 from bot.blocks import escaping
@@ -18,7 +19,6 @@ from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.blocks.messages import without_blocks
 from bot.delivery.status_message import delete
-from bot.features.sharing.store import ShareState, ShareStore
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.slack.messages import (
     FAILURES,
@@ -32,6 +32,7 @@ from bot.slack.messages import (
     is_slack_url,
 )
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
+from bot.storage.questions import Pool
 
 log = logging.getLogger(__name__)
 
@@ -215,3 +216,53 @@ def _refusal(error: str, channel: str, *, app: str) -> str:
     if error == _NOT_CHECKED:
         return f"I can’t check that you’re a member of {channel}, so I didn’t share the answer. Ask again there."
     return f"Slack doesn’t let me post in {channel}, so I didn’t share the answer."
+
+
+_BEGIN = """
+    INSERT INTO shares (question_id, channel_id)
+    SELECT id, %(channel_id)s FROM questions WHERE id = %(id)s
+    ON CONFLICT DO NOTHING
+    RETURNING question_id
+"""
+_STATE = "SELECT state FROM shares WHERE question_id = %(id)s AND channel_id = %(channel_id)s"
+_FINISH = "UPDATE shares SET state = %(state)s, at = now() WHERE question_id = %(id)s AND channel_id = %(channel_id)s"
+_CANCEL = "DELETE FROM shares WHERE question_id = %(id)s AND channel_id = %(channel_id)s"
+
+
+_TAKE_BACK = f"{_CANCEL} AND state = 'posted' AND at > now() - interval '1 minute' RETURNING question_id"
+
+
+class ShareState(StrEnum):
+    """What is known of a share: whether it is being posted, is posted, or may be."""
+
+    POSTING = "posting"
+    POSTED = "posted"
+    UNCONFIRMED = "unconfirmed"
+
+
+class ShareStore:
+    """The table's operations."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def begin(self, question_id: UUID, channel_id: str) -> bool:
+        """Record that an answer is about to be posted; False if it was before, or the question is deleted."""
+        return await self._pool.fetch_one(_BEGIN, {"id": question_id, "channel_id": channel_id}) is not None
+
+    async def state(self, question_id: UUID, channel_id: str) -> ShareState | None:
+        """Return the state of a share; None if the answer can be shared."""
+        row = await self._pool.fetch_one(_STATE, {"id": question_id, "channel_id": channel_id})
+        return ShareState(row["state"]) if row else None
+
+    async def finish(self, question_id: UUID, channel_id: str, state: ShareState) -> None:
+        """Record how the post ended."""
+        await self._pool.execute(_FINISH, {"id": question_id, "channel_id": channel_id, "state": state})
+
+    async def cancel(self, question_id: UUID, channel_id: str) -> None:
+        """Let an answer be shared again, since nothing of it was posted."""
+        await self._pool.execute(_CANCEL, {"id": question_id, "channel_id": channel_id})
+
+    async def take_back(self, question_id: UUID, channel_id: str) -> bool:
+        """Let an answer be shared again that was posted in the last minute; return whether it was."""
+        return await self._pool.fetch_one(_TAKE_BACK, {"id": question_id, "channel_id": channel_id}) is not None

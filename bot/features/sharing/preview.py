@@ -18,7 +18,7 @@ from bot.blocks.escaping import escape, shorten
 from bot.blocks.words import warning
 from bot.commands.help import text_message
 from bot.commands.search import SearchRequest
-from bot.features.sharing.posting import Share, Sharing
+from bot.features.sharing.posting import Share, ShareState, Sharing
 from bot.features.sharing.rendering import (
     MAX_COMMENT,
     Section,
@@ -28,7 +28,6 @@ from bot.features.sharing.rendering import (
     shared_blocks,
     shared_messages,
 )
-from bot.features.sharing.store import ShareState
 from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     TEXT_DELETED,

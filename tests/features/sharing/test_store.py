@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from uuid import uuid4
 
-from bot.features.sharing.store import ShareState, ShareStore
+from bot.features.sharing.posting import ShareState, ShareStore
 from bot.model.question import NewQuestion
 from bot.storage.questions import QuestionStore, connection_pool
 
