@@ -128,7 +128,7 @@ class Feature:
     """A feature: its description without a process, and `start`, which connects it in a process."""
 
     name: str
-    start: Callable[[Core], Running]
+    start: Callable[[Core], Running] = lambda _: Running()
     commands: tuple[Command[Any, Any], ...] = ()
     shortcuts: tuple[Shortcut, ...] = ()
     answer_parts: tuple[AnswerPart, ...] = ()

@@ -14,7 +14,7 @@ from psycopg.rows import DictRow
 
 from bot.command_line import Subcommand, fail, open_database
 from bot.doctor.checks import DATABASE_HINT, Check, Context, Finding, reading_database, warning
-from bot.feature import Core, Feature, Running
+from bot.feature import Feature
 from bot.features.audit import log
 from bot.settings import Settings
 
@@ -22,11 +22,6 @@ _FIX = (
     "Look for `audit` in the app’s log, and run `python -m bot audit verify`. If AUDIT_KEY was set or changed, run "
     "`python -m bot audit sign`."
 )
-
-
-def start(core: Core) -> Running:
-    """Start nothing: the core writes the log."""
-    return Running()
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -83,7 +78,6 @@ async def check_log(context: Context, connection: AsyncConnection[DictRow]) -> S
 
 FEATURE = Feature(
     name="audit",
-    start=start,
     doctor_checks=(Check("Audit log", check_log, needs={"audit_key"}, hint=DATABASE_HINT),),
     cli=(
         Subcommand(

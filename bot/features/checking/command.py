@@ -16,7 +16,6 @@ from bot.commands.context import CommandContext
 from bot.commands.filters import usage_errors
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
-from bot.preferences.precedence import Preferred
 from perplexity.attempts import cost_with_failures, total_cost
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import propose_claims, validate_claims
@@ -122,17 +121,7 @@ def _lines(checked: CheckedClaim, *, share: int, linked: bool = True) -> Iterato
         yield " · ".join(filter(None, (linked_title(source) if linked else "", site_and_date(source))))
 
 
-def prefer(request: CheckRequest, settings: Preferred) -> CheckRequest:
-    """Return the request with the preferred sites; pages in every language are evidence."""
-    return replace(request, filters=settings.filters(request.filters))
-
-
-def question_text(request: CheckRequest) -> str:
-    """Return the claims or the text."""
-    return " · ".join(request.claims) or request.text
-
-
-CHECK = Command(
+CHECK = Command[CheckRequest, CheckedClaims](
     name="check",
     summary="Check claims against quotations from the web",
     usage="TEXT",
@@ -144,6 +133,7 @@ CHECK = Command(
     pending_label="Checking",
     stoppable=True,
     has_slash_command=False,
-    question_text=question_text,
-    prefer=prefer,
+    question_text=lambda request: " · ".join(request.claims) or request.text,
+    # Pages in every language are evidence.
+    prefer=lambda request, settings: replace(request, filters=settings.filters(request.filters)),
 )

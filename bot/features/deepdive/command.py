@@ -151,25 +151,10 @@ async def _show_progress(
                 await board.changed.wait()
 
 
-def nothing_found_text(request: DeepDiveRequest) -> str:
-    """Return the sentence for an empty result."""
-    return no_results_text(request.topic)
-
-
-def audience_of(request: DeepDiveRequest) -> Audience:
-    """Return who sees the report."""
-    return audience_for(public=request.public)
-
-
 def prefer(request: DeepDiveRequest, settings: Preferred) -> DeepDiveRequest:
     """Return the request with preferences for everything that was not typed."""
     filters = settings.filters(request.filters, language=True)
     return replace(request, filters=filters, public=settings.visible(public=request.public, private=request.private))
-
-
-def question_text(request: DeepDiveRequest) -> str:
-    """Return the topic."""
-    return request.topic
 
 
 def render_pending(request: DeepDiveRequest, question: str, public: bool) -> OutgoingMessage:
@@ -195,17 +180,7 @@ def as_answer(result: DeepDiveResult) -> Answer:
     )
 
 
-def remember(result: DeepDiveResult) -> str:
-    """Return the text of the report, cut to the remembered length."""
-    return remember_answer(as_answer(result))
-
-
-def buttons(result: DeepDiveResult, request: DeepDiveRequest) -> AnswerButtons:
-    """Return the actions for the report."""
-    return AnswerButtons(sources=len(result.report.sources))
-
-
-DEEPDIVE = Command(
+DEEPDIVE = Command[DeepDiveRequest, DeepDiveResult](
     name="deepdive",
     summary="Dig into a topic: the facts, what people say, and an analysis of both",
     usage="[--public] TOPIC",
@@ -215,14 +190,14 @@ DEEPDIVE = Command(
         ("--public the four-day week", "shown to everyone here"),
     ),
     parse=parse,
-    audience=audience_of,
+    audience=lambda request: audience_for(public=request.public),
     answer=answer,
     render=render,
-    buttons=buttons,
+    buttons=lambda result, _: AnswerButtons(sources=len(result.report.sources)),
     keep=as_answer,
-    remember=remember,
-    nothing_found=nothing_found_text,
-    question_text=question_text,
+    remember=lambda result: remember_answer(as_answer(result)),
+    nothing_found=lambda request: no_results_text(request.topic),
+    question_text=lambda request: request.topic,
     render_pending=render_pending,
     effort="high",
     keeps_stages=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
@@ -10,8 +11,8 @@ from bot.blocks.actions import DIGEST, AnswerPart
 from bot.blocks.elements import button
 from bot.feature import Core, Feature, Running
 from bot.features.digests import surface
-from bot.features.digests.command import WATCH, WatchCommand
-from bot.features.digests.jobs import DigestRunner, DigestStopper, StopNoticeCommand, StorySelector
+from bot.features.digests.command import WATCH, answer
+from bot.features.digests.jobs import DigestRunner, DigestStopper, StopNoticeCommand
 from bot.features.digests.model import DigestLimits
 from bot.features.digests.service import DigestScheduler, DigestService
 from bot.features.digests.store import DigestStore
@@ -41,14 +42,13 @@ def start(core: Core) -> Running:
         admins=core.admins,
         membership=core.users.membership,
         stopper=stopper,
-        selector=StorySelector(digests=store, database_retry=retry),
         database_retry=retry,
     )
     notices = StopNoticeCommand(digests=store, database_retry=retry, command_label=service.command_label)
     scheduler = DigestScheduler(digests=store, disabled=limits.disabled, installed=lambda: core.admission.installed)
     home, rows = HomeDigests(digests=service), surface.all_digests(service.list_all)
     return Running(
-        commands=(WatchCommand(digests=service).command(), runner.command(), notices.command()),
+        commands=(replace(WATCH, answer=partial(answer, digests=service)), runner.command(), notices.command()),
         listeners=(
             partial(surface.register, profiles=core.users.profiles),
             partial(surface.register_buttons, digests=before_ack, stopper=stopper, all_rows=rows),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import time
 from zoneinfo import ZoneInfo
 
@@ -101,31 +101,21 @@ def parse(text: str) -> WatchRequest:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class WatchCommand:
-    """Creates and changes digests."""
-
-    digests: DigestService
-
-    def command(self) -> Command[WatchRequest, OutgoingMessage]:
-        """Return the command that a worker runs."""
-        return replace(WATCH, answer=self.answer)
-
-    async def answer(self, request: WatchRequest, context: CommandContext) -> OutgoingMessage:
-        """Apply the request, and say what was done. Raise database errors."""
-        digests, row = self.digests, context.row
-        owner = Owner(team_id=row.team_id, user_id=row.user_id)
-        reply: DigestResult
-        match request:
-            case DigestSpec():
-                reply = await digests.create(request, id=row.id, owner=owner, channel_id=row.channel_id)
-            case ChangeDigest(action=action, number=number):
-                reply = await digests.apply(action, number, owner=owner, by=str(row.id))
-            case ListDigests():
-                reply = await digests.list_digests(owner)
-        return digest_result_message(
-            reply, command=digests.command_label, channel=row.channel_id, with_app=row.surface == "im"
-        )
+async def answer(request: WatchRequest, context: CommandContext, *, digests: DigestService) -> OutgoingMessage:
+    """Apply the request, and say what was done. Raise database errors."""
+    row = context.row
+    owner = Owner(team_id=row.team_id, user_id=row.user_id)
+    reply: DigestResult
+    match request:
+        case DigestSpec():
+            reply = await digests.create(request, id=row.id, owner=owner, channel_id=row.channel_id)
+        case ChangeDigest(action=action, number=number):
+            reply = await digests.apply(action, number, owner=owner, by=str(row.id))
+        case ListDigests():
+            reply = await digests.list_digests(owner)
+    return digest_result_message(
+        reply, command=digests.command_label, channel=row.channel_id, with_app=row.surface == "im"
+    )
 
 
 def _parse_list(rest: list[str]) -> ListDigests:

@@ -283,62 +283,6 @@ class FindUnseen(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class StorySelector:
-    """Selects new stories with `find_unseen` and records them as posted.
-
-    Comparing is CPU-bound, so it runs in a thread, for one run at a time, in small steps with pauses: a busy thread
-    holds the interpreter lock, while listeners have to acknowledge within three seconds.
-    """
-
-    digests: DigestStore
-    database_retry: DatabaseRetry
-    find_unseen: FindUnseen = unseen
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    async def select_new(self, report: DigestReport, *, question_id: UUID) -> DigestReport:
-        """Return the report with at most eight new stories; the rest stays new for the next run.
-
-        The report is suppressed if the digest was deleted, paused or stopped meanwhile, unless the run is manual.
-        """
-        stories = report.summary.stories if report.summary else ()
-        new, since, cursor = stories, None, 0
-        while True:
-            read = partial(
-                self.digests.posted, report.digest.id, question_id=question_id, now=report.now, cursor=cursor
-            )
-            history = await self.database_retry(read)
-            new = await self._unseen(new, history, among=stories)
-            since, cursor = max(filter(None, (since, history.at)), default=None), history.cursor
-            selected = new[:MAX_STORIES]
-            record = partial(
-                self.digests.record_posted,
-                report.digest.id,
-                [fingerprint(story, among=stories) for story in selected],
-                question_id=question_id,
-                now=report.now,
-                cursor=cursor,
-                manual=report.trigger is Trigger.MANUAL,
-            )
-            result = await self.database_retry(record)
-            if result is not RecordResult.CONFLICT:
-                kept = result is RecordResult.OK
-                return replace(report, stories=selected, since=since) if kept else replace(report, suppressed=True)
-
-    async def _unseen(
-        self, stories: tuple[Story, ...], seen: PostedHistory, *, among: tuple[Story, ...]
-    ) -> tuple[Story, ...]:
-        """Return the stories that were not posted before; `among` are all stories of the answer."""
-        for start in range(0, len(seen.fingerprints), _BATCH):
-            if not stories:
-                break
-            part = seen.fingerprints[start : start + _BATCH]
-            async with self._lock:
-                stories = tuple(await asyncio.to_thread(self.find_unseen, stories, part, among=among))
-                await asyncio.sleep(_PAUSE_SECONDS)
-        return stories
-
-
 STOP_REASONS = {
     Membership.DEACTIVATED: OWNER_LEFT,
     Membership.NOT_FOUND: OWNER_NOT_FOUND,
@@ -355,16 +299,19 @@ OWNER_CHECK_PAUSES = (2.0, 8.0, 20.0)
 class DigestRunner:
     """Makes digests. `membership` returns whether a person is still in the workspace and in a channel, by their ids.
 
-    `sleep` pauses before Slack is asked again.
+    `sleep` pauses before Slack is asked again. Comparing stories with `find_unseen` is CPU-bound, so it is done in a
+    thread, for one run at a time, in small steps with pauses: a busy thread holds the interpreter lock, while listeners
+    have to acknowledge within three seconds.
     """
 
     digests: DigestStore
     admins: Admins
     membership: Callable[[str, str], Awaitable[Membership]]
     stopper: DigestStopper
-    selector: StorySelector
     database_retry: DatabaseRetry
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    find_unseen: FindUnseen = unseen
+    _comparing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def command(self) -> Command[DigestRun, DigestReport | None]:
         """Return the command that a worker runs."""
@@ -401,7 +348,7 @@ class DigestRunner:
             and await self._owner_may_ask(digest, context)
         ):
             return replace(report, suppressed=True, cost_usd=0.0)
-        return await self.selector.select_new(
+        return await self.select_new(
             await self._with_summary(report, context, filters=run.filters), question_id=context.row.id
         )
 
@@ -457,6 +404,48 @@ class DigestRunner:
                 raise
             return replace(report, cost_usd=error.cost_usd)
         return replace(report, summary=summary, cost_usd=summary.cost_usd)
+
+    async def select_new(self, report: DigestReport, *, question_id: UUID) -> DigestReport:
+        """Return the report with at most eight new stories; the rest stays new for the next run.
+
+        The report is suppressed if the digest was deleted, paused or stopped meanwhile, unless the run is manual.
+        """
+        stories = report.summary.stories if report.summary else ()
+        new, since, cursor = stories, None, 0
+        while True:
+            read = partial(
+                self.digests.posted, report.digest.id, question_id=question_id, now=report.now, cursor=cursor
+            )
+            history = await self.database_retry(read)
+            new = await self._unseen(new, history, among=stories)
+            since, cursor = max(filter(None, (since, history.at)), default=None), history.cursor
+            selected = new[:MAX_STORIES]
+            record = partial(
+                self.digests.record_posted,
+                report.digest.id,
+                [fingerprint(story, among=stories) for story in selected],
+                question_id=question_id,
+                now=report.now,
+                cursor=cursor,
+                manual=report.trigger is Trigger.MANUAL,
+            )
+            result = await self.database_retry(record)
+            if result is not RecordResult.CONFLICT:
+                kept = result is RecordResult.OK
+                return replace(report, stories=selected, since=since) if kept else replace(report, suppressed=True)
+
+    async def _unseen(
+        self, stories: tuple[Story, ...], seen: PostedHistory, *, among: tuple[Story, ...]
+    ) -> tuple[Story, ...]:
+        """Return the stories that were not posted before; `among` are all stories of the answer."""
+        for start in range(0, len(seen.fingerprints), _BATCH):
+            if not stories:
+                break
+            part = seen.fingerprints[start : start + _BATCH]
+            async with self._comparing:
+                stories = tuple(await asyncio.to_thread(self.find_unseen, stories, part, among=among))
+                await asyncio.sleep(_PAUSE_SECONDS)
+        return stories
 
 
 def _prefer(run: DigestRun, settings: Preferred) -> DigestRun:

@@ -10,7 +10,7 @@ from getpass import getpass
 from typing import Any
 
 from bot.command_line import NO_OAUTH, Subcommand, fail, open_database, say
-from bot.feature import Core, Feature, Running
+from bot.feature import Feature
 from bot.settings import Settings, validate_secret
 from bot.storage.audit import record_command
 from bot.storage.database import connect
@@ -27,11 +27,6 @@ _DELETE = "DELETE FROM provider_keys WHERE id = %(id)s AND provider = %(provider
 _LIST = (
     "SELECT id, provider, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day FROM provider_keys ORDER BY id, provider"
 )
-
-
-def start(core: Core) -> Running:
-    """Start nothing: the core uses the keys."""
-    return Running()
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -111,7 +106,6 @@ async def list_keys(conninfo: str) -> str:
 
 FEATURE = Feature(
     name="provider_keys",
-    start=start,
     cli=(
         Subcommand(
             name="provider-key",

@@ -19,7 +19,7 @@ SHARE_SECONDS = 20.0
 def start(core: Core) -> Running:
     """Listen to the button and to the preview."""
     shares = Sharing(
-        shares=ShareStore(core.acks),
+        store=ShareStore(core.acks),
         chat=core.chat,
         response_urls=core.replies.response_urls,
         slack_api_url=core.replies.slack_api_url,

@@ -67,7 +67,7 @@ class Sharing:
     `is_in_channel` returns whether a person is a member of a channel, None if Slack does not say.
     """
 
-    shares: ShareStore
+    store: ShareStore
     chat: Chat
     response_urls: ResponseUrls
     slack_api_url: str
@@ -75,14 +75,6 @@ class Sharing:
     database_retry: DatabaseRetry
     is_in_channel: Callable[[str, str], Awaitable[bool | None]]
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-
-    async def begin(self, share: Share) -> bool:
-        """Record that a share is about to be posted; return False if it was before. Raises database errors."""
-        return await self.shares.begin(share.question_id, share.channel_id)
-
-    async def state(self, question_id: UUID, channel_id: str) -> ShareState | None:
-        """Return the state of an answer's share in a channel, None if there is no share. Raises database errors."""
-        return await self.shares.state(question_id, channel_id)
 
     async def post(self, share: Share) -> None:
         """Post a share that was begun, and tell the asker if this failed. Raises nothing."""
@@ -104,10 +96,6 @@ class Sharing:
             await self._tell(share, f"Shared in {share.channel}.", undo)
         elif sentence := _sentence(share, result, posted, app=self.app):
             await self._tell(share, sentence)
-
-    async def take_back(self, question_id: UUID, channel_id: str) -> bool:
-        """Return whether a share may be undone: it was posted within the last minute. Raises database errors."""
-        return await self.shares.take_back(question_id, channel_id)
 
     async def delete(self, channel_id: str, stamps: Sequence[str], *, response_url: str | None) -> None:
         """Delete the messages of a share, and say so in place of the notice with the button. Raises nothing."""
@@ -169,9 +157,9 @@ class Sharing:
         state = ShareState.UNCONFIRMED if maybe else ShareState.POSTED
         try:
             if maybe or posted:
-                await self.database_retry(lambda: self.shares.finish(share.question_id, share.channel_id, state))
+                await self.database_retry(lambda: self.store.finish(share.question_id, share.channel_id, state))
             else:
-                await self.database_retry(lambda: self.shares.cancel(share.question_id, share.channel_id))
+                await self.database_retry(lambda: self.store.cancel(share.question_id, share.channel_id))
         except DATABASE_UNAVAILABLE as error:
             log.warning("share.not_recorded", extra={"question": str(share.question_id), "error": type(error).__name__})
 

@@ -123,7 +123,7 @@ async def undo(click: Click, context: ListenerContext, *, shares: Sharing) -> Cl
     if row is not None and not click.is_by_asker(row):
         return text_reply(NOT_YOUR_ANSWER)
     channel_id, *stamps = click.choice.split(":")
-    if row is None or not await shares.take_back(row.id, channel_id):
+    if row is None or not await shares.store.take_back(row.id, channel_id):
         return ClickReply(message=text_message(TOO_LATE_TO_UNDO), replaces=True)
     context.start(shares.delete(channel_id, stamps, response_url=click.response_url))
     return None
@@ -139,7 +139,7 @@ async def open_share(click: Click, context: ListenerContext, *, shares: Sharing)
         return text_reply(NOT_YOUR_ANSWER)
     if not _is_private(row, context):
         return text_reply(ALREADY_PUBLIC)
-    if (state := await shares.state(row.id, row.channel_id)) is not None:
+    if (state := await shares.store.state(row.id, row.channel_id)) is not None:
         return text_reply(_already(state))
     posts_there = click.channel == row.channel_id
     opened = _Opened(
@@ -171,7 +171,11 @@ def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | 
     if others:
         names = ", ".join(f"“{escape(shorten(section.label, 60))}”" for section in others)
         blocks.append(context_block(warning(f"Too long for one share, so these are left out: {names}")))
-    blocks += preview_blocks(_body(shared, sections, others, places)) if places else [context_block(_NOTHING_CHOSEN)]
+    blocks += (
+        preview_blocks(shared_blocks(shared, _chosen(sections, others, places)))
+        if places
+        else [context_block(_NOTHING_CHOSEN)]
+    )
     return modal(
         CALLBACK_ID,
         title if len(title) <= MAX_TITLE else _TITLE,
@@ -191,12 +195,6 @@ def _parts_input(sections: Sequence[Section], chosen: Collection[int]) -> Block:
     options = [choice(str(place), section.label) for place, section in enumerate(sections)]
     element = checkboxes(PARTS, options, chosen=map(str, chosen))
     return input_block(PARTS, "What to share", element, optional=True, dispatch=True)
-
-
-def _body(
-    shared: SharedAnswer, sections: Sequence[Section], others: Sequence[Section], places: Collection[int]
-) -> list[Any]:
-    return shared_blocks(shared, _chosen(sections, others, places))
 
 
 def _chosen(
@@ -254,8 +252,8 @@ async def share_answer(submitted: Submission, context: ListenerContext, *, share
         response_url=opened.response_url or None,
         posts_there=opened.posts_there,
     )
-    if not await shares.begin(share):
-        state = await shares.state(row.id, row.channel_id)
+    if not await shares.store.begin(share.question_id, share.channel_id):
+        state = await shares.store.state(row.id, row.channel_id)
         return errors(**{COMMENT: UNKNOWN_ANSWER if state is None else _already(state)})
     context.start(shares.post(share))
     return None

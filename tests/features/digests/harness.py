@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from bot.commands.context import CommandContext
-from bot.features.digests.jobs import DigestRunner, DigestStopper, FindUnseen, StorySelector, run_question
+from bot.features.digests.jobs import DigestRunner, DigestStopper, FindUnseen, run_question
 from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
 from bot.features.digests.store import DigestStore
 from bot.slack.users import Admins, Membership
@@ -120,6 +120,6 @@ class DigestHarness:
             admins=self.admins,
             membership=presence,
             stopper=DigestStopper(digests=self.digests, database_retry=database_retry),
-            selector=StorySelector(digests=self.digests, database_retry=database_retry, find_unseen=self.compare),
             database_retry=database_retry,
+            find_unseen=self.compare,
         )

@@ -12,11 +12,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.features.digests.jobs import StorySelector, run_question
+from bot.features.digests.jobs import run_question
 from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
 from bot.listeners.intake import Intake, Submitted
 from bot.model.question import NewQuestion
-from bot.storage.database import DatabaseRetry
 from bot.storage.questions import Pool, QuestionStore
 from bot.web.metrics import Metrics
 from perplexity.news.stories import Story, fingerprint, unseen
@@ -77,7 +76,7 @@ async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(
 
 
 async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(testbed: DigestHarness) -> None:
-    choosing = StorySelector(digests=testbed.digests, database_retry=DatabaseRetry(seconds=1))
+    choosing = testbed.runner()
 
     async def told(*headlines: str) -> list[str]:
         stories = tuple(story(headline, number) for number, headline in enumerate(headlines))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import time
+from functools import partial
 from typing import cast
 from uuid import UUID
 
 import pytest
 
 from bot.errors import UsageError
-from bot.features.digests.command import WATCH, WAYS_ON, ChangeDigest, ListDigests, WatchCommand, WatchRequest, parse
+from bot.features.digests.command import WATCH, WAYS_ON, ChangeDigest, ListDigests, WatchRequest, answer, parse
 from bot.features.digests.model import AlreadyRunning, Digest, DigestAction, DigestNotFound, DigestSpec, Owner
 from bot.features.digests.service import DigestService
 from bot.model.message import Audience
@@ -75,7 +76,7 @@ async def reply_text(typed: str, digests: FakeDigests) -> str:
     """Run the command and return the text of its message."""
     context, watch = (
         command_context(FakeProvider("P"), row=row(id=UUID(int=9))),
-        WatchCommand(digests=cast("DigestService", digests)).command(),
+        replace(WATCH, answer=partial(answer, digests=cast("DigestService", digests))),
     )
     request = watch.parse(typed)
     (message,) = watch.render(await watch.answer(request, context), request, watch.audience(request)).messages
