@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,7 +21,7 @@ from bot.model.message import Block
 from bot.slack.views import NotOpened, View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.views.base import Submission, modal, show_modal
+from bot.views.base import Submission, in_time, modal, show_modal
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
@@ -44,12 +43,8 @@ async def submission_refusal(submitted: Submission, what: str, context: Listener
 
 
 async def admin_refusal(user_id: str, context: ListenerContext) -> str:
-    """Return why a person may not act as an admin, by Slack's current answer; an empty text if they may."""
-    try:
-        async with asyncio.timeout(ADMIN_SECONDS):
-            is_admin = await context.admins.verify_admin(user_id)
-    except TimeoutError:
-        is_admin = None
+    """Return why a person may not do what admins do, by what Slack says now; an empty text if they may."""
+    is_admin = await in_time(context.admins.verify_admin(user_id), ADMIN_SECONDS)
     if is_admin is None:
         return "I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again."
     return "" if is_admin else NOT_ADMIN

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
@@ -48,7 +48,10 @@ OPEN_SECONDS = 1.0
 CHANGED_SINCE = "hash_conflict"
 """Slack's error for a modal that has changed since the named version."""
 
-_LATE = frozenset({"expired_trigger_id", "exchanged_trigger_id", "TimeoutError"})
+_LATE = NotOpened(error="TimeoutError")
+_LATE_ERRORS = frozenset({"expired_trigger_id", "exchanged_trigger_id", _LATE.error})
+
+T = TypeVar("T")
 
 MAX_TITLE = 24
 
@@ -92,12 +95,13 @@ async def open_for_click(
 
 
 async def show_modal(context: ListenerContext, trigger_id: str, view: View, *, on_top: bool = False) -> Opened | str:
-    """Open a modal; return the opened view, or a sentence for the person if this failed."""
-    result = await _in_time((context.views.push if on_top else context.views.open)(trigger_id, view))
+    """Open a modal; return what Slack opened, or why that failed, for the person."""
+    opening = (context.views.push if on_top else context.views.open)(trigger_id, view)
+    result = await in_time(opening, OPEN_SECONDS) or _LATE
     if isinstance(result, Opened):
         return result
     log.warning("view.not_opened", extra={"error": result.error, "view": view.get("callback_id", "")})
-    return TOO_LATE if result.error in _LATE else "Slack couldn’t open the window. Please try again in a minute."
+    return TOO_LATE if result.error in _LATE_ERRORS else "Slack couldn’t open the window. Please try again in a minute."
 
 
 async def update_modal(context: ListenerContext, view_id: str, view: View, *, hash: str) -> str | None:
@@ -105,7 +109,7 @@ async def update_modal(context: ListenerContext, view_id: str, view: View, *, ha
 
     If the modal has changed since (`hash`), the last choice to arrive counts.
     """
-    result = await _in_time(_update(context, view_id, view, hash=hash))
+    result = await in_time(_update(context, view_id, view, hash=hash), OPEN_SECONDS) or _LATE
     if isinstance(result, Opened):
         return None
     log.warning("view.not_updated", extra={"error": result.error, "view": view.get("callback_id", "")})
@@ -119,12 +123,13 @@ async def _update(context: ListenerContext, view_id: str, view: View, *, hash: s
     return result
 
 
-async def _in_time(call: Coroutine[Any, Any, ViewResult]) -> ViewResult:
+async def in_time(call: Coroutine[Any, Any, T], seconds: float) -> T | None:
+    """Return the result of a call; None if it takes longer."""
     try:
-        async with asyncio.timeout(OPEN_SECONDS):
+        async with asyncio.timeout(seconds):
             return await call
     except TimeoutError:
-        return NotOpened(error="TimeoutError")
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

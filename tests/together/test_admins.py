@@ -46,8 +46,8 @@ from bot.features.home.store import (
     Use,
     WorkspaceUse,
 )
+from bot.features.limits.command import NAMES, Limit
 from bot.features.limits.form import limits_section
-from bot.features.limits.store import NAMES, Limit
 from bot.model.admin import Problem
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending

@@ -43,8 +43,8 @@ from bot.features.feedback.form import feedback_view
 from bot.features.home.admin import admin_blocks
 from bot.features.home.rendering import home_blocks
 from bot.features.home.store import AdminData, HomeData, Recent, RunningQuestion, Use, WorkspaceUse
+from bot.features.limits.command import NAMES, Limit, limits_message
 from bot.features.limits.form import limits_section, limits_view
-from bot.features.limits.store import NAMES, Limit, limits_message
 from bot.features.settings.form import settings_view
 from bot.features.settings.rendering import SETTINGS_BUTTON, settings_message
 from bot.features.sharing.preview import _Opened, share_view

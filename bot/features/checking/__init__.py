@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from bot.feature import Core, Feature, Running
 from bot.features.checking import form
 from bot.features.checking.command import CHECK
@@ -15,7 +13,7 @@ def start(core: Core) -> Running:
     finder = form.ClaimFinder(
         model=core.chain.within().model, proposals=ProposalStore(core.acks), profiles=core.users.profiles
     )
-    return Running(listeners=(partial(form.register, finder=finder),))
+    return Running(listeners=(finder.register,))
 
 
 FEATURE = Feature(

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -72,51 +71,96 @@ class ClaimFinder:
     profiles: Profiles
     reading: set[tuple[str, str]] = field(default_factory=set)
 
+    def register(self, app: AsyncApp, context: ListenerContext) -> None:
+        """Listen to the message shortcut, and to the modal that it opens."""
+        shortcut(app, context, CHECK_THIS, self.open)
+        submission(app, context, CALLBACK_ID, self.submit, first_input=block_id(1))
 
-def register(app: AsyncApp, context: ListenerContext, *, finder: ClaimFinder) -> None:
-    """Listen to the message shortcut, and to the modal that it opens."""
-    shortcut(app, context, CHECK_THIS, partial(open_check, finder=finder))
-    submission(app, context, CALLBACK_ID, partial(submit, finder=finder), first_input=block_id(1))
+    async def open(self, body: Mapping[str, Any], context: ListenerContext) -> str | None:
+        """Open the modal at once, and start looking for the message's claims; return a problem for the person."""
+        message = _Message.read(body)
+        if not message.text:
+            return NO_TEXT
+        opened = await show_modal(context, str(body.get("trigger_id", "")), reading_view(message))
+        if isinstance(opened, str):
+            return opened
+        team, user = person_of(body)
+        asker = Asker(team_id=team, user_id=user, channel_id=message.channel)
+        context.start(self._read(message, opened.id, context, asker))
+        return None
 
+    async def _read(self, message: _Message, view_id: str, context: ListenerContext, asker: Asker) -> None:
+        """Show the claims of the message in the open modal, or why its person gets none: a model is paid for them."""
+        person = asker.team_id, asker.user_id
+        if person in self.reading:
+            said: str | None = "I’m still reading another message for you. Try again in a few seconds."
+        else:
+            self.reading.add(person)
+            try:
+                said = await _refusal(context, asker)
+                if said is None:
+                    await self._propose(message, view_id, context, asker)
+            finally:
+                self.reading.discard(person)
+        if said is not None:
+            await _show(modal(CALLBACK_ID, TITLE, [section(escape(said))]), view_id, context)
 
-def block_id(number: int) -> str:
-    """Return the id of the input of a claim, counted from 1."""
-    return f"claim_{number}"
+    async def _propose(self, message: _Message, view_id: str, context: ListenerContext, asker: Asker) -> None:
+        proposal, sent_log = uuid4(), SentLog()
 
+        async def keep(request: SentRequest) -> None:
+            if (sent := sent_log.take()) is not None:
+                try:
+                    await self.proposals.record(proposal, asker.team_id, asker.user_id, sent)
+                except (*DATABASE_UNAVAILABLE, Error):
+                    raise BudgetUnknown(BUDGET_UNKNOWN) from None
 
-async def open_check(body: Mapping[str, Any], context: ListenerContext, *, finder: ClaimFinder) -> str | None:
-    """Open the modal at once, and start looking for the message's claims; return a problem for the person."""
-    message = _Message.read(body)
-    if not message.text:
-        return NO_TEXT
-    opened = await show_modal(context, str(body.get("trigger_id", "")), reading_view(message))
-    if isinstance(opened, str):
-        return opened
-    team, user = person_of(body)
-    asker = Asker(team_id=team, user_id=user, channel_id=message.channel)
-    context.start(_read(message, opened.id, context, asker, finder))
-    return None
+        sent_log.before_sending = keep
+        with working_for(asker), logged_requests(sent_log):
+            proposed, link, author = await asyncio.gather(
+                propose_claims(message.text, model=self.model, seconds=PROPOSE_SECONDS),
+                context.chat.permalink(message.channel, message.ts),
+                self.profiles.name_of(message.author),
+            )
+        message = replace(message, link=link or "", author=author, proposal=str(proposal))
+        await _show(claims_view(message, proposed), view_id, context)
 
-
-async def _read(message: _Message, view_id: str, context: ListenerContext, asker: Asker, finder: ClaimFinder) -> None:
-    """Show the claims of the message in the open modal, or the reason for none: the model costs money."""
-    person = asker.team_id, asker.user_id
-    if person in finder.reading:
-        said: str | None = "I’m still reading another message for you. Try again in a few seconds."
-    else:
-        finder.reading.add(person)
+    async def submit(self, submitted: Submission, context: ListenerContext) -> Response | None:
+        """Have the claims checked; the result comes as a direct message."""
+        entered = [str(submitted.value(block_id(number)) or "").strip() for number in range(1, MAX_CLAIMS + 1)]
+        text = text_of_claims([claim for claim in entered if claim])
         try:
-            said = await _refusal(context, asker, finder)
-            if said is None:
-                await _propose(message, view_id, context, asker, finder)
-        finally:
-            finder.reading.discard(person)
-    if said is not None:
-        await _show(modal(CALLBACK_ID, TITLE, [section(escape(said))]), view_id, context)
+            CHECK.parse(text)
+        except UsageError as error:
+            return errors(**{block_id(1): error.problem})
+
+        async def count_proposal(question_id: UUID) -> None:
+            """Show in **What was sent** also what found the claims."""
+            with suppress(ValueError):
+                proposal = UUID(str(submitted.metadata.get("proposal") or ""))
+                try:
+                    await self.proposals.move(proposal, submitted.team, submitted.user, question_id)
+                except (*DATABASE_UNAVAILABLE, Error) as error:
+                    log.warning("sent.not_saved", extra={"error": type(error).__name__})
+
+        begun = await ask_in_direct_message(
+            context,
+            user=submitted.user,
+            team=submitted.team,
+            key=f"view:{submitted.view_id}",
+            command=CHECK,
+            text=text,
+            root=checked_message(submitted.metadata),
+            asked=count_proposal,
+        )
+        if isinstance(begun, str):
+            return errors(**{block_id(1): begun})
+        said = await link_to_messages(context, begun)
+        return shows(modal(CALLBACK_ID, TITLE, list(said.blocks)))
 
 
-async def _refusal(context: ListenerContext, asker: Asker, finder: ClaimFinder) -> str | None:
-    """Return why a person gets no claims; None if they do, which counts towards the limit on their rate."""
+async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
+    """Return why a person gets no claims; None if they do, which counts against how fast they may ask."""
     if (said := await context.admission.asker_refusal(asker.user_id)) is not None:
         return said
     try:
@@ -127,27 +171,9 @@ async def _refusal(context: ListenerContext, asker: Asker, finder: ClaimFinder) 
         return NOT_SAVED
 
 
-async def _propose(
-    message: _Message, view_id: str, context: ListenerContext, asker: Asker, finder: ClaimFinder
-) -> None:
-    proposal, sent_log = uuid4(), SentLog()
-
-    async def keep(request: SentRequest) -> None:
-        if (sent := sent_log.take()) is not None:
-            try:
-                await finder.proposals.record(proposal, asker.team_id, asker.user_id, sent)
-            except (*DATABASE_UNAVAILABLE, Error):
-                raise BudgetUnknown(BUDGET_UNKNOWN) from None
-
-    sent_log.before_sending = keep
-    with working_for(asker), logged_requests(sent_log):
-        proposed, link, author = await asyncio.gather(
-            propose_claims(message.text, model=finder.model, seconds=PROPOSE_SECONDS),
-            context.chat.permalink(message.channel, message.ts),
-            finder.profiles.name_of(message.author),
-        )
-    message = replace(message, link=link or "", author=author, proposal=str(proposal))
-    await _show(claims_view(message, proposed), view_id, context)
+def block_id(number: int) -> str:
+    """Return the id of the input of a claim, counted from 1."""
+    return f"claim_{number}"
 
 
 async def _show(view: View, view_id: str, context: ListenerContext) -> None:
@@ -259,40 +285,6 @@ def _input(number: int, claim: str) -> Block:
 
 def _excerpt(message: _Message) -> Block:
     return small_text(f"> {escape(shorten(one_line(message.text), _EXCERPT))}")
-
-
-async def submit(submitted: Submission, context: ListenerContext, *, finder: ClaimFinder) -> Response | None:
-    """Start checking the claims; the result arrives as a direct message."""
-    entered = [str(submitted.value(block_id(number)) or "").strip() for number in range(1, MAX_CLAIMS + 1)]
-    text = text_of_claims([claim for claim in entered if claim])
-    try:
-        CHECK.parse(text)
-    except UsageError as error:
-        return errors(**{block_id(1): error.problem})
-
-    async def count_proposal(question_id: UUID) -> None:
-        """Include the requests that found the claims in **What was sent**."""
-        with suppress(ValueError):
-            proposal = UUID(str(submitted.metadata.get("proposal") or ""))
-            try:
-                await finder.proposals.move(proposal, submitted.team, submitted.user, question_id)
-            except (*DATABASE_UNAVAILABLE, Error) as error:
-                log.warning("sent.not_saved", extra={"error": type(error).__name__})
-
-    begun = await ask_in_direct_message(
-        context,
-        user=submitted.user,
-        team=submitted.team,
-        key=f"view:{submitted.view_id}",
-        command=CHECK,
-        text=text,
-        root=checked_message(submitted.metadata),
-        asked=count_proposal,
-    )
-    if isinstance(begun, str):
-        return errors(**{block_id(1): begun})
-    said = await link_to_messages(context, begun)
-    return shows(modal(CALLBACK_ID, TITLE, list(said.blocks)))
 
 
 def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:

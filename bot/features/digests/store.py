@@ -14,7 +14,7 @@ from psycopg.rows import DictRow
 
 from bot.features.digests.model import Digest, DigestLimits, DigestSpec, LimitReached, Owner, State
 from bot.model.audit import Change
-from bot.model.question import NewQuestion
+from bot.model.question import OPEN, NewQuestion
 from bot.model.schedule import Schedule
 from bot.storage import queries
 from bot.storage.audit import record_change
@@ -103,22 +103,15 @@ CREATE_RUN = """
 """
 """Insert a run; return no row if the slot already has one."""
 
-RUNNING = """
+HAS_RUN = """
     SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id
-    WHERE r.digest_id = %(id)s AND q.state IN ('received', 'working', 'delivering')
+    WHERE r.digest_id = %(id)s AND q.state = ANY(%(states)s)
     LIMIT 1
 """
-"""Read whether a run of a digest is unfinished."""
+"""Whether a run of a digest is in one of these states."""
 
 QUESTION_EXISTS = "SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s"
 """Read whether this manual run exists: the request may be repeated after an interruption."""
-
-WAITING = """
-    SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id
-    WHERE r.digest_id = %(id)s AND q.state = 'received'
-    LIMIT 1
-"""
-"""Read whether a run of a digest still waits for a worker."""
 
 POSTED_STORIES = """
     SELECT s.fingerprint, s.at, s.place FROM digest_seen s
@@ -279,7 +272,7 @@ class DigestStore:
             if row is None:
                 return None
             slot, question, next_at = plan(_digest(row))
-            if await _fetch_one(connection, WAITING, {"id": row["id"]}) is None:
+            if await _fetch_one(connection, HAS_RUN, {"id": row["id"], "states": ["received"]}) is None:
                 await self._begin(connection, row["id"], slot, question)
             await connection.execute(SET_NEXT_RUN, {"id": row["id"], "next_at": next_at})
         return UUID(str(row["id"]))
@@ -302,7 +295,7 @@ class DigestStore:
             there = await _fetch_one(connection, LOCK, {"id": id}) is not None
             if there and await _fetch_one(connection, QUESTION_EXISTS, vars(question)):
                 return True
-            running = await _fetch_one(connection, RUNNING, {"id": id}) is not None
+            running = await _fetch_one(connection, HAS_RUN, {"id": id, "states": [*OPEN]}) is not None
             return there and not running and await self._begin(connection, id, now, question)
 
     async def _begin(

@@ -208,14 +208,17 @@ class AdminHome:
         return [*admin_blocks(data, notice, above, shown), *all_rows_buttons(buttons)]
 
     async def problems(self, team_id: str) -> Sequence[Problem]:
-        """Return the current problems."""
+        """Return what is wrong."""
+        _, spending = await self._spending(team_id)
+        return await self.together().problems(team_id, spending)
+
+    async def _spending(self, team_id: str) -> tuple[WorkspaceUse, Spending]:
         use, (lines, paused_by) = await self.store.use(team_id), await self.budgets.lines(team_id)
-        return await self.together().problems(team_id, Spending(month=use.cost, lines=lines, paused_by=paused_by))
+        return use, Spending(today=use.today, month=use.cost, lines=lines, paused_by=paused_by)
 
     async def data(self, team_id: str) -> AdminData:
-        """Return a workspace's data for admins; the caller has checked that the person is one."""
-        use, (lines, paused_by) = await self.store.use(team_id), await self.budgets.lines(team_id)
-        spending = Spending(today=use.today, month=use.cost, lines=lines, paused_by=paused_by)
+        """Return what admins see of a workspace; who asks for it has checked that it is for an admin."""
+        use, spending = await self._spending(team_id)
         return AdminData(
             use=use,
             problems=await self.together().problems(team_id, spending),

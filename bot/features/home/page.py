@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -109,40 +110,32 @@ class HomePublisher:
         self.changed(row.team_id, row.user_id, await self.tabs.withdrawal.delete(row))
 
     async def _open(self, team_id: str, user_id: str, notice: str) -> None:
-        try:
+        with _logged():
             await self.store.open(team_id, user_id)
-        except DATABASE_UNAVAILABLE as error:
-            log.warning("home.not_shown", extra={"error": type(error).__name__})
-            return
-        self.changed(team_id, user_id, notice)
+            self.changed(team_id, user_id, notice)
 
     async def tell(self, team_id: str, user_id: str, notice: str) -> None:
         """Update a home tab with a notice, which is escaped, even if it is not known to be open."""
-        try:
-            result = await self.tabs.views.publish(user_id, await self._view(team_id, user_id, notice))
-        except DATABASE_UNAVAILABLE as error:
-            log.warning("home.not_shown", extra={"error": type(error).__name__})
-            return
-        if isinstance(result, NotOpened):
-            log.warning("home.not_shown", extra={"error": result.error})
-
-    async def _publish(self, team_id: str, user_id: str) -> None:
-        person, shown = (team_id, user_id), False
-        try:
-            seconds = await self.store.reserve(team_id, user_id)
-            if seconds is None:
-                return
-            await self.sleep(max(seconds, BOOKED_SECONDS))
-            # Later changes are shown by the next update.
-            notice, shown = self._waiting.pop(person, ""), True
+        with _logged():
             result = await self.tabs.views.publish(user_id, await self._view(team_id, user_id, notice))
             if isinstance(result, NotOpened):
                 log.warning("home.not_shown", extra={"error": result.error})
-        except DATABASE_UNAVAILABLE as error:
-            log.warning("home.not_shown", extra={"error": type(error).__name__})
+
+    async def _publish(self, team_id: str, user_id: str) -> None:
+        person, notice = (team_id, user_id), None
+        try:
+            with _logged():
+                seconds = await self.store.reserve(team_id, user_id)
+                if seconds is None:
+                    return
+                await self.sleep(max(seconds, BOOKED_SECONDS))
+                # What changes from here on is shown by the next version.
+                notice = self._waiting.pop(person, "")
         finally:
-            if not shown:
+            if notice is None:
                 self._waiting.pop(person, None)
+        if notice is not None:
+            await self.tell(team_id, user_id, notice)
 
     async def _view(self, team_id: str, user_id: str, notice: str) -> View:
         listed = {command.name: command for command in self.together().commands if command.question_text is not None}
@@ -167,6 +160,15 @@ class HomePublisher:
             end=await added("end"),
         )
         return {"type": "home", "blocks": blocks}
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Log it if no database is there to show a home tab."""
+    try:
+        yield
+    except DATABASE_UNAVAILABLE as error:
+        log.warning("home.not_shown", extra={"error": type(error).__name__})
 
 
 def _texts(asked: Sequence[tuple[UUID, str, str]], commands: dict[str, Command[Any, Any]]) -> dict[UUID, str]:

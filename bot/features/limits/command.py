@@ -1,29 +1,248 @@
-"""`/pplx limits`: admins see and set the limits on how much and how fast people may ask."""
+"""The limits of a workspace: what the settings say, and what its admins have set instead, as they read and write it.
+
+In the settings file they are whole numbers, 0 for no limit.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Literal, LiteralString, cast, get_args
 
+from psycopg import AsyncConnection
+
+from bot.blocks.elements import section
+from bot.blocks.escaping import escape
+from bot.blocks.words import NO_LIMIT
 from bot.commands.base import Command, free_subcommand, one_message
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import OFF as OFF_WORDS
-from bot.commands.parsing import RESETS, check_length, choose_from, inline_code
+from bot.commands.parsing import RESETS, check_length, choose_from, inline_code, unknown_name
 from bot.errors import UsageError
-from bot.features.limits.store import (
-    LABELS,
-    NAMES,
-    OFF,
-    SAVED,
-    LimitName,
-    LimitStore,
-    limit_not_taken,
-    limits_message,
-    parse_limit,
-)
-from bot.model.message import OutgoingMessage
+from bot.model.audit import Change
+from bot.model.message import Block, OutgoingMessage
+from bot.settings import Settings
 from bot.slack.users import Admins
+from bot.storage import queries
+from bot.storage.audit import record_change
+from bot.storage.questions import FairShare, Pool, fair_share
 from perplexity.formatting import closest_match
+
+LimitName = Literal["open", "user", "channel", "thread", "workspace"]
+"""Open questions of a person; questions a minute of a person, in a channel, in a thread; a workspace's in progress."""
+
+NAMES: tuple[LimitName, ...] = get_args(LimitName)
+
+HIGHEST = 1_000_000
+"""The highest limit that admins can set if the settings bound it no lower."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """One limit; 0 is none.
+
+    `value` counts. `own` is what admins have set, None for nothing, `host` that of the settings. If it is `bounded`,
+    because the app serves other workspaces, too, admins can set no higher one than `host`.
+    """
+
+    name: LimitName
+    value: int
+    own: int | None
+    host: int
+    bounded: bool
+
+    @property
+    def bound(self) -> int | None:
+        """The highest number that admins can set; None if they can set any, and no limit."""
+        return self.host if self.bounded and self.host else None
+
+
+SAVED = "Saved. It applies from the next question on."
+
+LABELS: Mapping[LimitName, str] = {
+    "open": "Open questions per person",
+    "user": "Questions per person each minute",
+    "channel": "Questions in a channel each minute",
+    "thread": "Questions in a thread each minute",
+    "workspace": "Questions in progress",
+}
+"""What each limit is called."""
+
+OFF = "off"
+"""What an admin types for no limit."""
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+def parse_limit(text: str, *, bound: int | None = None) -> int | None:
+    """Return what an admin typed: a number, 0 for no limit, None for an empty text, which is the settings' limit.
+
+    `bound` is as in `Limit`. Raises ValueError, which says what is allowed.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    if text.casefold() == OFF and bound is None:
+        return 0
+    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= (bound or HIGHEST):
+        raise ValueError(allowed(bound))
+    return int(text)
+
+
+def allowed(bound: int | None = None) -> str:
+    """Return what can be set as a limit, besides nothing: "a whole number from 1 to 20"."""
+    return (
+        f"a whole number from 1 to {bound:,}, which is this app’s own limit"
+        if bound is not None
+        else f"a whole number from 1 to {HIGHEST:,}, or {OFF} for no limit"
+    )
+
+
+def typed(limit: Limit) -> str:
+    """Return what a form shows of what holds today; nothing for no limit."""
+    return str(limit.value or "")
+
+
+def limit_line(limit: Limit) -> str:
+    """Return a limit as a line of mrkdwn, with that of the settings if admins have set another one."""
+    line = f"{LABELS[limit.name]}: *{number(limit.value)}*"
+    return line if limit.own is None else f"{line} (default: {number(limit.host)})"
+
+
+def number(value: int) -> str:
+    """Return a limit for people: "1,000", or "no limit" for 0."""
+    return f"{value:,}" if value else NO_LIMIT
+
+
+def limit_not_taken(text: str, label: str, allowed: str, *, reset: str = "nothing") -> str:
+    """Return that a limit cannot be this, and what is allowed; `reset` is what takes it back."""
+    return f"“{text}” cannot be the limit “{label}”. It takes {allowed}, or {reset}."
+
+
+def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> OutgoingMessage:
+    """Render limits; `slash` is the umbrella command, `note` is what was done, not escaped."""
+    heading = f"*Limits*  (`{slash} limits help` shows how to set them)"
+    blocks: list[Block] = [section(escape(note))] if note else []
+    blocks.append(section("\n".join([heading, *map(limit_line, limits)])))
+    return OutgoingMessage(text=escape(note) or heading, blocks=tuple(blocks))
+
+
+_COLUMNS: Mapping[LimitName, LiteralString] = {
+    "open": "open_per_person",
+    "user": "user_per_minute",
+    "channel": "channel_per_minute",
+    "thread": "thread_per_minute",
+    "workspace": "per_workspace",
+}
+"""The columns of the table, which are also fields of `FairShare`."""
+
+_ADD = "INSERT INTO workspace_limits (team_id) VALUES (%(team_id)s) ON CONFLICT DO NOTHING"
+_LOCK = "SELECT FROM workspace_limits WHERE team_id = %(team_id)s FOR UPDATE"
+_SET = "UPDATE workspace_limits SET {} WHERE team_id = %(team_id)s"
+
+
+class LimitStore:
+    """The table's operations. `share` are the limits of the settings."""
+
+    def __init__(self, pool: Pool, *, share: FairShare) -> None:
+        self._pool = pool
+        self._share = share
+
+    async def of(self, team_id: str) -> dict[LimitName, Limit]:
+        """Return the limits of a workspace, in the order in which they are shown."""
+        async with self._pool.connection() as connection:
+            return await self._read(connection, team_id)
+
+    async def change(
+        self, *, team_id: str, user_id: str, values: Mapping[LimitName, int | None]
+    ) -> dict[LimitName, Limit]:
+        """Set limits, 0 for none, or with None take them back, and return all. What is so already is not recorded.
+
+        Every change of a limit goes through here, and takes effect with the next question. The person must be an admin.
+        """
+        async with self._pool.transaction() as connection:
+            await connection.execute(_ADD, {"team_id": team_id})
+            await connection.execute(_LOCK, {"team_id": team_id})
+            before = await self._read(connection, team_id)
+            changed = {name: value for name, value in values.items() if before[name].own != value}
+            if not changed:
+                return before
+            columns = ", ".join(f"{_COLUMNS[name]} = %({name})s" for name in changed)
+            parameters: dict[str, Any] = {"team_id": team_id} | {str(name): value for name, value in changed.items()}
+            await connection.execute(_SET.format(columns).encode(), parameters)
+            after = await self._read(connection, team_id)
+            for name in changed:
+                change = Change(
+                    team_id=team_id,
+                    user_id=user_id,
+                    what=f"limit.{name}",
+                    before=_recorded(before[name]),
+                    after=_recorded(after[name]),
+                )
+                await record_change(connection, change)
+        return after
+
+    async def _read(self, connection: AsyncConnection[Any], team_id: str) -> dict[LimitName, Limit]:
+        hosts = vars(self._share)
+        row = await (await connection.execute(queries.LIMITS, hosts | {"team_id": team_id})).fetchone() or {}
+        return {
+            name: Limit(
+                name=name, value=row[column], own=row[f"own_{column}"], host=hosts[column], bounded=self._share.bounded
+            )
+            for name, column in _COLUMNS.items()
+        }
+
+
+def _recorded(limit: Limit) -> dict[str, int | bool]:
+    """Return what is recorded of a limit: the number that counts, and whether admins have set it."""
+    return {"limit": limit.value, "set": limit.own is not None}
+
+
+class LimitTable:
+    """The table of limits in one database."""
+
+    name = "limits"
+
+    def __init__(self, pool: Pool, settings: Settings) -> None:
+        self._pool = pool
+        self._store = LimitStore(pool, share=fair_share(settings))
+
+    async def read(self) -> Mapping[tuple[str, str], object]:
+        """Return what admins have set, by workspace and name."""
+        rows = await self._pool.fetch_all("SELECT team_id FROM workspace_limits")
+        teams = [row["team_id"] for row in rows]
+        limits = [(team, limit) for team in teams for limit in (await self._store.of(team)).values()]
+        return {(team, limit.name): limit.own for team, limit in limits if limit.own is not None}
+
+    async def check(self, name: str, value: object) -> tuple[str, object]:
+        """Return a name and a value as `read` does. Raises UsageError or ValueError."""
+        known = next((one for one in NAMES if one == name), None)
+        if known is None:
+            raise ValueError(unknown_name(name, NAMES))
+        bound = (await self._store.of(""))[known].bound
+        try:
+            return name, parse_limit(OFF if value == 0 and not isinstance(value, bool) else str(value), bound=bound)
+        except ValueError as error:
+            raise ValueError(f"the limit {name} cannot be {value!r}: it takes {error} (0 is no limit)") from None
+
+    async def change(self, team_id: str, values: Mapping[str, object]) -> None:
+        """Set values, and take back those that are None."""
+        await self._store.change(team_id=team_id, user_id="", values=cast("Mapping[LimitName, int | None]", values))
+
+    async def explain(self, team_id: str, user_id: str, channel_id: str) -> list[tuple[str, str, str]]:
+        """Return the limits of a person in a channel, and what has set them."""
+        limits = (await self._store.of(team_id)).values()
+        return [
+            (
+                f"limit {one.name}",
+                str(one.value or NO_LIMIT),
+                "the environment" if one.own is None else "the workspace",
+            )
+            for one in limits
+        ]
+
 
 FOR_ADMINS = "Only admins of this workspace can see and change its limits."
 

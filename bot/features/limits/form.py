@@ -12,7 +12,7 @@ from bot.blocks.elements import context as context_block
 from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.blocks.service_limits import service_line
-from bot.features.limits.store import (
+from bot.features.limits.command import (
     LABELS,
     NAMES,
     SAVED,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from bot.blocks.elements import button
 from bot.feature import Core, Feature, Running
 from bot.features.settings import form
@@ -22,8 +20,7 @@ def start(core: Core) -> Running:
     managers = ChannelManagers(core.users.client, admins=core.admins)
     return Running(
         commands=(SettingsCommand(store=store, managers=managers, admins=core.admins, slash=core.slash).command(),),
-        listeners=(partial(form.register, store=before_ack, managers=managers),),
-        forms={SETTINGS.name: partial(form.open_from_command, store=before_ack, managers=managers)},
+        listeners=(form.SettingsForm(store=before_ack, managers=managers).register,),
         home_sections=(HomeSection(place="top", blocks=always(button("Settings", SETTINGS_BUTTON, "home"))),),
     )
 

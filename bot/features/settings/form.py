@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from hashlib import blake2s
 from typing import Any
 
@@ -40,7 +39,17 @@ from bot.slack.users import ChannelManagers, Management
 from bot.slack.views import View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
-from bot.views.base import Response, Submission, command_alone, errors, modal, open_modal, person_of, submission
+from bot.views.base import (
+    Response,
+    Submission,
+    command_alone,
+    errors,
+    in_time,
+    modal,
+    open_modal,
+    person_of,
+    submission,
+)
 from bot.views.forms import input_block, text_input
 from perplexity.errors import InvalidRequest
 
@@ -67,66 +76,92 @@ MANAGEMENT_SECONDS = 0.4
 """How long the form waits for Slack to say who may change the channel's settings."""
 
 
-def register(app: AsyncApp, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers) -> None:
-    """Listen to the button that opens the form, and to the form."""
-    save = partial(save_settings, store=store, managers=managers)
-    submission(app, context, CALLBACK_ID, save, first_input=FIRST_INPUT)
+@dataclass(frozen=True, kw_only=True)
+class SettingsForm:
+    """Opens the form and saves what is changed in it."""
 
-    async def from_button(click: Click, context: ListenerContext) -> ClickReply | None:
-        problem = await open_settings(click.body, context, channel=click.channel, store=store, managers=managers)
+    store: PreferenceStore
+    managers: ChannelManagers
+
+    def register(self, app: AsyncApp, context: ListenerContext) -> None:
+        """Listen to the button and the command that open the form, and to the form."""
+        submission(app, context, CALLBACK_ID, self.save, first_input=FIRST_INPUT)
+        button(app, context, SETTINGS_BUTTON, self.open_for_click)
+        command_alone(app, context, {SETTINGS.name}, self.open_for_command)
+
+    async def open_for_click(self, click: Click, context: ListenerContext) -> ClickReply | None:
+        """Open the form; reply only if that failed."""
+        problem = await self.open(click.body, context, channel=click.channel)
         return None if problem is None else text_reply(problem)
 
-    button(app, context, SETTINGS_BUTTON, from_button)
-
-    async def from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
-        channel = str(payload.get("channel_id", ""))
-        opening = open_settings(payload, context, channel=channel, store=store, managers=managers)
+    async def open_for_command(self, payload: Mapping[str, Any], context: ListenerContext) -> str | None:
+        """Open the form; return a problem for the person."""
+        opening = self.open(payload, context, channel=str(payload.get("channel_id", "")))
         try:
             return await context.intake.within_ack_deadline(opening, seconds=DATABASE_SECONDS)
         except DATABASE_UNAVAILABLE:
             return "I can’t reach my database just now. Please try again in a minute."
 
-    command_alone(app, context, {SETTINGS.name}, from_command)
+    async def open(self, body: Mapping[str, Any], context: ListenerContext, *, channel: str) -> str | None:
+        """Open the form of a person, with the part of the channel that it is opened in. Return a problem."""
+        channel = channel if channel[:1] in {"C", "G"} else ""
+        team, user = person_of(body)
+        preferences, management, is_admin = await asyncio.gather(
+            self.store.get(team_id=team, user_id=user, channel_id=channel),
+            self._management(user, channel),
+            _is_admin(user, context),
+        )
+        view = settings_view(preferences, channel, management, is_admin=is_admin)
+        return await open_modal(context, str(body.get("trigger_id", "")), view)
 
+    async def save(self, submitted: Submission, context: ListenerContext) -> Response | None:
+        """Save what the person changed in a form: the own part, and the others if the person still may change them."""
+        if refusal := await self._refusal(submitted, context):
+            return errors(**{FIRST_INPUT: refusal})
+        channel = str(submitted.metadata.get("channel") or "")
+        team, user = person_of(submitted.body)
+        place = {"team_id": team, "user_id": user, "channel_id": channel}
+        before = after = await self.store.get(**place)
+        problems: dict[str, str] = {}
+        for part in TABLES:
+            if part == "person" or submitted.metadata.get(part):
+                entered, wrong = _entered(submitted, part)
+                changed, conflicts = _changed(submitted, part, getattr(before, part), entered)
+                after = replace(after, **{part: changed})
+                problems |= {**conflicts, **wrong}
+        try:
+            if after.channel.allow != before.channel.allow:
+                check_narrows(after.channel, after.workspace)
+        except InvalidRequest as error:
+            problems["channel:allow"] = _problem(error)
+        if problems:
+            return errors(**problems)
+        if not await self.store.change(before, after, **place):
+            # Someone saved another value since it was read: read it again, and say which.
+            return await self.save(submitted, context)
+        log.info("settings.saved", extra={"view": CALLBACK_ID})
+        context.home_changed(team, user, SAVED)
+        return None
 
-async def open_settings(
-    body: Mapping[str, Any],
-    context: ListenerContext,
-    *,
-    channel: str,
-    store: PreferenceStore,
-    managers: ChannelManagers,
-) -> str | None:
-    """Open a person's form, with the part of the channel in which it is opened. Return a problem for the person."""
-    channel = channel if channel[:1] in {"C", "G"} else ""
-    team, user = person_of(body)
-    preferences, management, is_admin = await asyncio.gather(
-        store.get(team_id=team, user_id=user, channel_id=channel),
-        _management(user, channel, managers),
-        _is_admin(user, context),
-    )
-    view = settings_view(preferences, channel, management, is_admin=is_admin)
-    return await open_modal(context, str(body.get("trigger_id", "")), view)
+    async def _refusal(self, submitted: Submission, context: ListenerContext) -> str:
+        """Return why a person may not change all parts of a form any more; an empty text if they may."""
+        channel = str(submitted.metadata.get("channel") or "")
+        if channel and (management := await self._management(submitted.user, channel)) is not Management.ALLOWED:
+            return _why_not(management)
+        return NOT_ADMIN if submitted.metadata.get("workspace") and not await _is_admin(submitted.user, context) else ""
+
+    async def _management(self, user_id: str, channel: str) -> Management | None:
+        """Return whether a person may change a channel's settings; None if Slack does not say so in time."""
+        return (
+            await in_time(self.managers.management(user_id, channel), MANAGEMENT_SECONDS)
+            if channel
+            else Management.DENIED
+        )
 
 
 async def _is_admin(user_id: str, context: ListenerContext) -> bool:
-    """Return whether a person may change the workspace's settings; False if Slack does not say so in time."""
-    try:
-        async with asyncio.timeout(MANAGEMENT_SECONDS):
-            return await context.admins.is_admin(user_id)
-    except TimeoutError:
-        return False
-
-
-async def _management(user_id: str, channel: str, managers: ChannelManagers) -> Management | None:
-    """Return whether a person may change a channel's settings; None if Slack does not say so in time."""
-    if not channel:
-        return Management.DENIED
-    try:
-        async with asyncio.timeout(MANAGEMENT_SECONDS):
-            return await managers.management(user_id, channel)
-    except TimeoutError:
-        return None
+    """Return whether a person may change the workspace's settings, by what Slack says in time."""
+    return bool(await in_time(context.admins.is_admin(user_id), MANAGEMENT_SECONDS))
 
 
 def settings_view(
@@ -229,46 +264,6 @@ def _select(setting: Setting, words: str, default: str) -> Block:
         "options": list(shown.values()),
         "initial_option": shown[words or UNSET],
     }
-
-
-async def save_settings(
-    submitted: Submission, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers
-) -> Response | None:
-    """Save a person's changes in a form: to their own part, and to the others if the person may still change them."""
-    if refusal := await _refusal(submitted, context, managers):
-        return errors(**{FIRST_INPUT: refusal})
-    channel = str(submitted.metadata.get("channel") or "")
-    team, user = person_of(submitted.body)
-    place = {"team_id": team, "user_id": user, "channel_id": channel}
-    before = after = await store.get(**place)
-    problems: dict[str, str] = {}
-    for part in TABLES:
-        if part == "person" or submitted.metadata.get(part):
-            entered, wrong = _entered(submitted, part)
-            changed, conflicts = _changed(submitted, part, getattr(before, part), entered)
-            after = replace(after, **{part: changed})
-            problems |= {**conflicts, **wrong}
-    try:
-        if after.channel.allow != before.channel.allow:
-            check_narrows(after.channel, after.workspace)
-    except InvalidRequest as error:
-        problems["channel:allow"] = _problem(error)
-    if problems:
-        return errors(**problems)
-    if not await store.change(before, after, **place):
-        # Someone saved another value in the meantime: read again, and say which.
-        return await save_settings(submitted, context, store=store, managers=managers)
-    log.info("settings.saved", extra={"view": CALLBACK_ID})
-    context.home_changed(team, user, SAVED)
-    return None
-
-
-async def _refusal(submitted: Submission, context: ListenerContext, managers: ChannelManagers) -> str:
-    """Return why a person may no longer change all parts of a form; an empty text if they may."""
-    channel = str(submitted.metadata.get("channel") or "")
-    if channel and (management := await _management(submitted.user, channel, managers)) is not Management.ALLOWED:
-        return _why_not(management)
-    return NOT_ADMIN if submitted.metadata.get("workspace") and not await _is_admin(submitted.user, context) else ""
 
 
 def _problem(error: InvalidRequest) -> str:
