@@ -1,4 +1,4 @@
-"""The limits of a workspace: what the settings say, and what its admins have set instead, as they read and write it.
+"""`/pplx limits`: how much and how fast people may ask, as the settings say and as a workspace's admins have set it.
 
 In the settings file they are whole numbers, 0 for no limit.
 """

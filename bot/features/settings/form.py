@@ -152,11 +152,9 @@ class SettingsForm:
 
     async def _management(self, user_id: str, channel: str) -> Management | None:
         """Return whether a person may change a channel's settings; None if Slack does not say so in time."""
-        return (
-            await in_time(self.managers.management(user_id, channel), MANAGEMENT_SECONDS)
-            if channel
-            else Management.DENIED
-        )
+        if not channel:
+            return Management.DENIED
+        return await in_time(self.managers.management(user_id, channel), MANAGEMENT_SECONDS)
 
 
 async def _is_admin(user_id: str, context: ListenerContext) -> bool:
