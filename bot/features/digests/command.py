@@ -169,12 +169,8 @@ def write_digest_spec(spec: DigestSpec) -> str:
     """
     topic = " ".join(re.sub(rf"[{DOUBLE_QUOTES}]", "'", spec.topic).split())
     quoted = f'"{topic}"' if topic else ""
-    return " ".join(filter(None, (spec.category, quoted, write_days(spec.schedule.days), f"{spec.schedule.at:%H:%M}")))
-
-
-def write_days(days: Iterable[int]) -> str:
-    """Return days of the week in the form that `parse_days` reads."""
-    return ",".join(_NUMBERED[day] for day in sorted(days))
+    days = ",".join(_NUMBERED[day] for day in sorted(spec.schedule.days))
+    return " ".join(filter(None, (spec.category, quoted, days, f"{spec.schedule.at:%H:%M}")))
 
 
 def parse_time(text: str) -> time:

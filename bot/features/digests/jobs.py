@@ -40,7 +40,6 @@ from bot.model.audit import Change
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
 from bot.model.schedule import latest_slot, next_slot
-from bot.preferences.precedence import Preferred
 from bot.slack.users import AUTH_ERRORS, Admins, Membership
 from bot.storage.database import DatabaseRetry
 from perplexity.errors import PerplexityError
@@ -62,7 +61,7 @@ COMMAND = "digest"
 """The command of a run's question; it cannot be typed."""
 
 
-def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> tuple[datetime, NewQuestion, datetime]:
+def plan_run(digest: Digest, *, now: datetime) -> tuple[datetime, NewQuestion, datetime]:
     """Return the slot and the question of the run of a digest that is due, and when it is due next.
 
     That is one run for the latest slot, even if earlier ones were missed.
@@ -71,7 +70,7 @@ def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> tu
     first = digest.next_at or now
     slot = latest_slot(schedule, first=first, now=now)
     run = DigestRun(digest_id=digest.id, trigger=Trigger.SCHEDULED, earliest_slot=first, slot=slot, title=digest.title)
-    return slot, run_question(run, digest, id=new_id(), key=slot.isoformat()), next_slot(schedule, now)
+    return slot, run_question(run, digest, id=uuid4(), key=slot.isoformat()), next_slot(schedule, now)
 
 
 def run_question(run: DigestRun, digest: Digest, *, id: UUID, key: str) -> NewQuestion:
@@ -210,11 +209,10 @@ class StopNoticeCommand:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestStopper:
-    """Stops digests that cannot be posted. `new_id` makes the ids of questions."""
+    """Stops digests that cannot be posted."""
 
     digests: DigestStore
     database_retry: DatabaseRetry
-    new_id: Callable[[], UUID] = uuid4
 
     async def on_channel_closed(self, row: QuestionRow, error: str) -> None:
         """Stop a digest that Slack does not let into its channel.
@@ -245,8 +243,7 @@ class DigestStopper:
         if digest is None or digest.owner.team_id not in teams:
             return None
         notice = StopNotice(digest_id=digest.id, reason_code=STOPPED_BY_ADMIN)
-        by = self.new_id()
-        question = notice_question(notice, id=self.new_id(), by=by, owner=digest.owner, channel_id=digest.channel_id)
+        question = notice_question(notice, id=uuid4(), by=uuid4(), owner=digest.owner, channel_id=digest.channel_id)
         change = Change(
             team_id=digest.owner.team_id,
             user_id=user_id,
@@ -260,7 +257,7 @@ class DigestStopper:
         return digest
 
     async def _end(self, notice: StopNotice, *, by: UUID, owner: Owner, channel_id: str) -> None:
-        question = notice_question(notice, id=self.new_id(), by=by, owner=owner, channel_id=channel_id)
+        question = notice_question(notice, id=uuid4(), by=by, owner=owner, channel_id=channel_id)
         # Without an owner, a digest could not be deleted by anyone, and would count towards the limit of its channel.
         deleted = notice.reason_code == OWNER_LEFT
         end = self.digests.delete_with_notice if deleted else self.digests.stop
@@ -324,8 +321,10 @@ class DigestRunner:
             audience=lambda _: Audience.CHANNEL,
             answer=self.run,
             render=_render,
-            render_failure=_failure_message,
-            prefer=_prefer,
+            render_failure=lambda run, sentence, reference: digest_failed_message(
+                subject=run.title, digest_id=run.digest_id, sentence=sentence, reference=reference
+            ),
+            prefer=lambda run, settings: replace(run, filters=settings.filters(run.filters, language=True)),
             on_closed=self.stopper.on_channel_closed,
         )
 
@@ -448,16 +447,8 @@ class DigestRunner:
         return stories
 
 
-def _prefer(run: DigestRun, settings: Preferred) -> DigestRun:
-    return replace(run, filters=settings.filters(run.filters, language=True))
-
-
 def _render(report: DigestReport | None, _: DigestRun, __: Audience) -> Reply:
     if report is None:
         return Reply(messages=())
     provider = report.summary.provider if report.summary is not None else None
     return Reply(messages=digest_messages(report), stats=Stats(provider=provider, cost_usd=report.cost_usd))
-
-
-def _failure_message(run: DigestRun, sentence: str, reference: str) -> OutgoingMessage:
-    return digest_failed_message(subject=run.title, digest_id=run.digest_id, sentence=sentence, reference=reference)

@@ -204,20 +204,21 @@ def _hint(reply: DigestResult, *, command: str, with_app: bool) -> str:
 def owner_gone_message(subject: str, *, command: str) -> OutgoingMessage:
     """Render the notice that a digest was deleted because its owner's account is closed; `subject` is its title."""
     text = f"*The digest “{digest_title(subject)}” has ended.* The account of the person who set it up is closed."
-    on = context(f"`{command}` sets up a new one.")
-    return OutgoingMessage(text=text, blocks=(section(text), on))
+    return _message(text, context(f"`{command}` sets up a new one."))
+
+
+def _message(text: str, *below: Block) -> OutgoingMessage:
+    return OutgoingMessage(text=text, blocks=(section(text), *below))
 
 
 def redirected_message(digest: Digest, *, reason: str) -> OutgoingMessage:
     """Render why a digest comes as a direct message this time; `reason` is a sentence."""
-    text = f"*{digest_name(digest)} couldn’t be posted in its channel*, so here it is. {escape(reason)}"
-    return OutgoingMessage(text=text, blocks=(section(text),))
+    return _message(f"*{digest_name(digest)} couldn’t be posted in its channel*, so here it is. {escape(reason)}")
 
 
 def skipped_message(digest: Digest, *, reason: str) -> OutgoingMessage:
     """Render why a manual run was skipped; `reason` is a sentence."""
-    text = f"*{digest_name(digest)} was skipped.* {escape(reason)}"
-    return OutgoingMessage(text=text, blocks=(section(text),))
+    return _message(f"*{digest_name(digest)} was skipped.* {escape(reason)}")
 
 
 def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
@@ -256,8 +257,7 @@ def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, refer
 def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> OutgoingMessage:
     """Render the notice that a digest was stopped; `reason` is a sentence."""
     text = f"*{digest_name(digest)} has stopped.* {escape(reason)}"
-    on = context(_resume_hint(command, digest.number))
-    return OutgoingMessage(text=text, blocks=(section(text), on))
+    return _message(text, context(_resume_hint(command, digest.number)))
 
 
 def digest_buttons(digest_id: UUID) -> Block:

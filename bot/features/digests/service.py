@@ -44,8 +44,7 @@ MINUTE = 60.0
 class DigestService:
     """Keeps digests in the database. `timezone` returns a person's time zone, None if it is unknown.
 
-    `command_label` is what people type for the command. All of it raises database errors. `now` is the clock,
-    `new_id` makes the ids of questions.
+    `command_label` is what people type for the command. All of it raises database errors. `now` is the clock.
     """
 
     command_label: str
@@ -53,7 +52,6 @@ class DigestService:
     timezone: Callable[[str], Awaitable[str | None]]
     limits: DigestLimits
     now: Callable[[], datetime] = utc_now
-    new_id: Callable[[], UUID] = uuid4
 
     async def create(self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
         """Create a digest that posts to a channel, by default in the owner's time zone.
@@ -128,13 +126,13 @@ class DigestService:
     async def _run(self, digest: Digest, *, by: str) -> Updated | AlreadyRunning:
         now = self.now()
         run = DigestRun(digest_id=digest.id, trigger=Trigger.MANUAL, earliest_slot=now, slot=now, title=digest.title)
-        begun = await self.digests.start_manual(digest.id, run_question(run, digest, id=self.new_id(), key=by), now=now)
+        begun = await self.digests.start_manual(digest.id, run_question(run, digest, id=uuid4(), key=by), now=now)
         return Updated(action=DigestAction.RUN, digest=digest) if begun else AlreadyRunning(digest=digest)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigestScheduler:
-    """Checks for due digests at the start of each minute. `new_id` makes the ids of questions.
+    """Checks for due digests at the start of each minute.
 
     `installed` returns the id of the installation that the process works for, None while unknown.
 
@@ -146,7 +144,6 @@ class DigestScheduler:
     disabled: bool = False
     now: Callable[[], datetime] = utc_now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    new_id: Callable[[], UUID] = uuid4
     installed: Callable[[], str | None] = lambda: None
 
     async def run(self) -> None:
@@ -163,18 +160,13 @@ class DigestScheduler:
         if self.disabled:
             return 0
         now = self.now()
-        while (digest := await self.digests.reschedule_stray(partial(next_run_at, now=now), now=now)) is not None:
+        while (digest := await self.digests.reschedule_stray(now=now)) is not None:
             log.warning("digest.set_right", extra={"digest": str(digest)})
-        begun, plan = 0, partial(plan_run, now=now, new_id=self.new_id)
+        begun, plan = 0, partial(plan_run, now=now)
         while (digest := await self.digests.start_due(plan, now=now, installation=self.installed())) is not None:
             log.info("digest.due", extra={"digest": str(digest)})
             begun += 1
         return begun
-
-
-def next_run_at(digest: Digest, *, now: datetime) -> datetime:
-    """Return when a digest is next due after `now`."""
-    return next_slot(digest.spec.schedule, now)
 
 
 def seconds_to_next_minute(now: datetime) -> float:

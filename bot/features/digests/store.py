@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 from bot.features.digests.model import Digest, DigestLimits, DigestSpec, LimitReached, Owner, State
 from bot.model.audit import Change
 from bot.model.question import OPEN, NewQuestion
-from bot.model.schedule import Schedule
+from bot.model.schedule import Schedule, next_slot
 from bot.storage import queries
 from bot.storage.audit import record_change
 from bot.storage.questions import Pool, storable
@@ -277,8 +277,8 @@ class DigestStore:
             await connection.execute(SET_NEXT_RUN, {"id": row["id"], "next_at": next_at})
         return UUID(str(row["id"]))
 
-    async def reschedule_stray(self, next_at: Callable[[Digest], datetime], *, now: datetime) -> UUID | None:
-        """Correct the due time of a digest that was scheduled too late, for example by a process whose clock is fast.
+    async def reschedule_stray(self, *, now: datetime) -> UUID | None:
+        """Set again when a digest is due that was scheduled too late, for example by a process whose clock is fast.
 
         Return the digest's id, None if there is no such digest.
         """
@@ -286,7 +286,8 @@ class DigestStore:
             row = await _fetch_one(connection, MISSCHEDULED, {"now": now})
             if row is None:
                 return None
-            await connection.execute(SET_NEXT_RUN, {"id": row["id"], "next_at": next_at(_digest(row))})
+            next_at = next_slot(_digest(row).spec.schedule, now)
+            await connection.execute(SET_NEXT_RUN, {"id": row["id"], "next_at": next_at})
         return UUID(str(row["id"]))
 
     async def start_manual(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,7 +25,7 @@ from bot.delivery.home_tabs import HomeTabs
 from bot.feature import Together
 from bot.features.home.admin import FOR_ADMINS, AdminHome
 from bot.features.home.rendering import AGAIN, DELETE, HOME_PAGE, OPEN, home_blocks
-from bot.features.home.store import HomeStore
+from bot.features.home.store import HomeStore, Recent, RunningQuestion
 from bot.listeners.asking import ask_in_direct_message, link_to_messages
 from bot.listeners.clicks import (
     NO_LONGER_OFFERED,
@@ -140,10 +140,8 @@ class HomePublisher:
     async def _view(self, team_id: str, user_id: str, notice: str) -> View:
         listed = {command.name: command for command in self.together().commands if command.question_text is not None}
         data = await self.store.read(team_id, user_id, commands=listed)
-        asked = [(one.id, one.command, one.text) for one in data.running]
-        asked += [(one.id, one.command, one.text) for one in data.recent]
-        length = sum(len(text) for _, _, text in asked)
-        asked_texts = await run_in_thread_if_long(length, _texts, asked, listed)
+        asked: list[RunningQuestion | Recent] = [*data.running, *data.recent]
+        asked_texts = await run_in_thread_if_long(sum(len(one.text) for one in asked), _texts, asked, listed)
         is_admin = await self.admin.admins.is_admin(user_id)
         if is_admin and data.for_admins:
             return {"type": "home", "blocks": await self.admin.page(team_id, user_id, notice)}
@@ -171,8 +169,8 @@ def _logged() -> Iterator[None]:
         log.warning("home.not_shown", extra={"error": type(error).__name__})
 
 
-def _texts(asked: Sequence[tuple[UUID, str, str]], commands: dict[str, Command[Any, Any]]) -> dict[UUID, str]:
-    return {one: commands[command].parse_question_text(text) or unescape_slack(text) for one, command, text in asked}
+def _texts(asked: Sequence[RunningQuestion | Recent], commands: Mapping[str, Command[Any, Any]]) -> dict[UUID, str]:
+    return {one.id: commands[one.command].parse_question_text(one.text) or unescape_slack(one.text) for one in asked}
 
 
 def register(
