@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, LiteralString
 
 from psycopg.types.json import Jsonb
 
 from bot.model.audit import Change
 from bot.model.preferences import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences, WorkspaceSettings
-from bot.preferences.settings import changes, load_channel, load_person, load_workspace
+from bot.preferences.settings import S, changes, load_channel, load_person, load_workspace
 from bot.settings import Settings
 from bot.storage.audit import record_change
 from bot.storage.questions import Pool
-
-R = TypeVar("R", ChannelSettings, WorkspaceSettings)
 
 _READ = """
     SELECT
@@ -33,6 +31,7 @@ _LOCK_PERSON = """
 _CHANGE_PERSON = """
     UPDATE person_settings SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), at = now()
     WHERE team_id = %(team_id)s AND user_id = %(user_id)s
+    RETURNING settings
 """
 """Change some settings of a person; null removes one."""
 
@@ -63,6 +62,13 @@ _CHANGE_WORKSPACE = """
     WHERE team_id = %(team_id)s
     RETURNING settings
 """
+
+
+_PARTS: Mapping[type, tuple[LiteralString, LiteralString, Callable[[object], object]]] = {
+    PersonSettings: (_LOCK_PERSON, _CHANGE_PERSON, load_person),
+    ChannelSettings: (_LOCK_CHANNEL, _CHANGE_CHANNEL, load_channel),
+    WorkspaceSettings: (_LOCK_WORKSPACE, _CHANGE_WORKSPACE, load_workspace),
+}
 
 
 def app_defaults(settings: Settings) -> dict[str, str]:
@@ -99,32 +105,18 @@ class PreferenceStore:
         """Save a person's changes, who must be allowed to make them; return False if a value is not as in `before`."""
         place = {"team_id": team_id, "user_id": user_id}
         return (
-            await self.change_rules(before.workspace, after.workspace, **place)
-            and await self.change_rules(before.channel, after.channel, **place, channel_id=channel_id)
-            and await self.change_person(before.person, after.person, **place)
+            await self.change_part(before.workspace, after.workspace, **place)
+            and await self.change_part(before.channel, after.channel, **place, channel_id=channel_id)
+            and await self.change_part(before.person, after.person, **place)
         )
 
-    async def change_person(self, before: PersonSettings, after: PersonSettings, *, team_id: str, user_id: str) -> bool:
-        """Save a person's changes; save nothing and return False if a changed value is no longer as in `before`."""
-        changed, place = changes(before, after), {"team_id": team_id, "user_id": user_id}
-        if not changed:
-            return True
-        async with self._pool.transaction() as connection:
-            was = await (await connection.execute(_LOCK_PERSON, place)).fetchone()
-            if _differ(changed, before, load_person(was and was["settings"])):
-                return False
-            await connection.execute(_CHANGE_PERSON, {**place, "changes": Jsonb(dict(changed))})
-        return True
+    async def change_part(self, before: S, after: S, *, team_id: str, user_id: str, channel_id: str = "") -> bool:
+        """Save what a person has changed of their own settings, or for a channel or the workspace if they may.
 
-    async def change_rules(self, before: R, after: R, *, team_id: str, user_id: str, channel_id: str = "") -> bool:
-        """Save a person's changes for a channel or the workspace, and record them in the audit log.
-
-        The person must be allowed to make them. Save nothing and return False if a changed value is no longer as in
-        `before`.
+        Return False, and save nothing, if what is changed is no longer as it was `before`. The audit log records it,
+        unless it is the person's own.
         """
-        of_channel = isinstance(before, ChannelSettings)
-        lock, change = (_LOCK_CHANNEL, _CHANGE_CHANNEL) if of_channel else (_LOCK_WORKSPACE, _CHANGE_WORKSPACE)
-        load = load_channel if of_channel else load_workspace
+        lock, change, load = _PARTS[type(before)]
         place = {"team_id": team_id, "channel_id": channel_id, "user_id": user_id}
         changed = changes(before, after)
         if not changed:
@@ -134,15 +126,16 @@ class PreferenceStore:
             if _differ(changed, before, load(was and was["settings"])):
                 return False
             becomes = await (await connection.execute(change, {**place, "changes": Jsonb(dict(changed))})).fetchone()
-            await record_change(
-                connection,
-                Change(
-                    **place,
-                    what=f"{before.place}.settings",
-                    before=_without_text(was["settings"] if was else {}),
-                    after=_without_text(becomes["settings"] if becomes else {}),
-                ),
-            )
+            if not isinstance(before, PersonSettings):
+                await record_change(
+                    connection,
+                    Change(
+                        **place,
+                        what=f"{before.place}.settings",
+                        before=_without_text(was["settings"] if was else {}),
+                        after=_without_text(becomes["settings"] if becomes else {}),
+                    ),
+                )
         return True
 
 

@@ -287,9 +287,9 @@ async def _apply(pool: Pool, tables: Tables, changed: list[Place], before: State
         place = {"team_id": team, "user_id": ""}
         if channel:
             was, becomes = _channel(before, path), _channel(after, path)
-            await preferences.change_rules(was, becomes, **place, channel_id=channel[0])
+            await preferences.change_part(was, becomes, **place, channel_id=channel[0])
         elif table == RULES:
-            await preferences.change_rules(_workspace(before, team), _workspace(after, team), **place)
+            await preferences.change_part(_workspace(before, team), _workspace(after, team), **place)
         else:
             await tables[table].change(team, {one[2]: after.get(one) for one in changed if one[:2] == path})
 

@@ -117,8 +117,8 @@ async def test_a_change_of_an_admin_is_recorded_with_before_and_after(database: 
     preferences, none = PreferenceStore(pool), ChannelSettings()
     first = ChannelSettings(deny=("evil.example",), askers=f"{ADA} {BOB}")
     place: dict[str, Any] = {"team_id": "T1", "channel_id": "C1", "user_id": ADA}
-    await preferences.change_rules(none, first, **place)
-    await preferences.change_rules(first, ChannelSettings(deny=("evil.example",)), **place)
+    await preferences.change_part(none, first, **place)
+    await preferences.change_part(first, ChannelSettings(deny=("evil.example",)), **place)
     await AuditStore(pool, key=KEY).write()
 
     before, after = await records(database, "SELECT who, what, channel_id, before, after FROM audit ORDER BY number")
@@ -252,7 +252,7 @@ async def test_an_end_that_is_removed_is_missed_also_with_an_earlier_head(databa
         await budgets.change(team_id="T1", user_id=ADA, scope="workspace", subject="", amount=1_000_000_000_000)
     elif what == "a setting":
         deny = ChannelSettings(deny=("evil.example",))
-        await PreferenceStore(pool).change_rules(ChannelSettings(), deny, team_id="T1", channel_id="C1", user_id=ADA)
+        await PreferenceStore(pool).change_part(ChannelSettings(), deny, team_id="T1", channel_id="C1", user_id=ADA)
     else:
         await budgets.pause(team_id="T1", user_id=ADA)
     await store.write()

@@ -257,8 +257,8 @@ async def test_what_was_changed_since_it_was_read_is_not_saved(database: str) ->
     async with connection_pool(database) as pool:
         store = PreferenceStore(pool)
         saved = await asyncio.gather(
-            *(store.change_rules(nothing, ChannelSettings(deny=(site,)), **place) for site in ("a.com", "b.com")),
-            store.change_rules(nothing, ChannelSettings(language="de"), **place),
+            *(store.change_part(nothing, ChannelSettings(deny=(site,)), **place) for site in ("a.com", "b.com")),
+            store.change_part(nothing, ChannelSettings(language="de"), **place),
         )
         kept = (await store.get(**place)).channel
 
