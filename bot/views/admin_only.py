@@ -43,7 +43,7 @@ async def submission_refusal(submitted: Submission, what: str, context: Listener
 
 
 async def admin_refusal(user_id: str, context: ListenerContext) -> str:
-    """Return why a person may not do what admins do, by what Slack says now; an empty text if they may."""
+    """Return why a person may not act as an admin, by Slack's current answer; an empty text if they may."""
     is_admin = await in_time(context.admins.verify_admin(user_id), ADMIN_SECONDS)
     if is_admin is None:
         return "I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again."
@@ -65,7 +65,7 @@ def for_admins(handle: Handler) -> Handler:
 Row = TypeVar("Row")
 
 OPEN_PAGE = "admin_page:"
-"""What the `action_id` of a button that shows a page begins with; the rows' name and the page's number follow."""
+"""The beginning of the `action_id` of a button that shows a page, before the rows' name and the page's number."""
 
 PAGE_MODAL = "admin_page_modal"
 PAGE_ROWS = 40
@@ -73,7 +73,7 @@ PAGE_ROWS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class AllRows(Generic[Row]):
-    """Rows that may not fit on the page for admins, which shows the first ones, as many as `shown`.
+    """Rows for a table of which the page for admins has room for `shown`.
 
     `read` returns those of a workspace, and raises database errors; `blocks` renders some.
     """
@@ -85,7 +85,7 @@ class AllRows(Generic[Row]):
     blocks: Callable[[Sequence[Row]], Sequence[Block]]
 
     def buttons(self, rows: Sequence[Row]) -> list[Block]:
-        """Return the button for all of these rows; none if the page for admins shows them all."""
+        """Return the button for all of these rows; empty if the page for admins shows them all."""
         label = f"{self.title} ({len(rows):,})"
         return [button_block(label, f"{OPEN_PAGE}{self.name}:0", "admin")] if len(rows) > self.shown else []
 
@@ -94,7 +94,7 @@ class AllRows(Generic[Row]):
         button(app, context, re.compile(rf"{OPEN_PAGE}{self.name}:[0-9]{{1,5}}"), for_admins(self.show))
 
     async def show(self, click: Click, context: ListenerContext) -> ClickReply | None:
-        """Show a page to an admin: at once a window, and what is in it in a moment."""
+        """Show a page to an admin: first an empty window, then its contents."""
         page, view_id = click.action_id.rpartition(":")[2], click.view_id
         if not click.in_modal:
             opened = await show_modal(context, click.trigger_id, self._view(page, [section("Counting…")]))
@@ -105,13 +105,13 @@ class AllRows(Generic[Row]):
         return None
 
     def show_again(self, click: Click, context: ListenerContext) -> None:
-        """Start to show the page again in which a click by an admin changed a row."""
+        """Start to show the page again after an admin's click in it has changed a row."""
         name, page = (str(click.metadata.get(one, "")) for one in ("part", "page"))
         if click.in_modal and name == self.name and page.isdecimal():
             context.start(self._fill(click.view_id, team_of(click.body), page, context))
 
     def page(self, rows: Sequence[Row], page: int) -> list[Block]:
-        """Return the blocks of a page, counted from 0; of the last one if there are no more so many."""
+        """Return the blocks of a page, counted from 0; of the last page if there are no longer as many."""
         page = max(0, min(page, (len(rows) - 1) // PAGE_ROWS))
         first = page * PAGE_ROWS
         shown = rows[first : first + PAGE_ROWS]
@@ -128,7 +128,7 @@ class AllRows(Generic[Row]):
         return modal(PAGE_MODAL, self.title, blocks, metadata={"part": self.name, "page": page})
 
     async def _fill(self, view_id: str, team: str, page: str, context: ListenerContext) -> None:
-        """Show a page in an open window, for a person who was just found to be an admin."""
+        """Show a page in an open window, for a person who was just confirmed as an admin."""
         try:
             rows = await self.read(team)
         except DATABASE_UNAVAILABLE as error:

@@ -33,7 +33,6 @@ from bot.views.base import (
     Response,
     Submission,
     changes,
-    command_alone,
     errors,
     modal,
     open_modal,
@@ -79,12 +78,6 @@ MESSAGE_CUT = f"Only the first {MAX_TEXT:,} characters are included. Change or s
 
 LAST_CHOICE_SECONDS = 0.4
 """How long opening waits for the person's last choices."""
-
-
-def register_command(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
-    """Listen to the command that opens the modal."""
-    names = {"", *(one.name for one in context.commands if one.form is not None)}
-    command_alone(app, context, names, partial(open_from_command, choices=choices))
 
 
 def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
@@ -224,7 +217,7 @@ def _about_input(about: str) -> Block:
 
 async def change_form(changed: Submission, context: ListenerContext) -> None:
     """Show the rest of the modal, or the command chosen in it; the entered values stay."""
-    # If this fails, the submission shows them.
+    # If that fails, the submission shows them.
     await update_modal(context, changed.view_id, _again(changed, context, more=True), hash=changed.view_hash)
 
 
@@ -259,7 +252,7 @@ def _entered(submitted: Submission, command: Command[Any, Any]) -> list[tuple[Op
 
 
 async def ask(submitted: Submission, context: ListenerContext, *, choices: ChoiceStore) -> Response | None:
-    """Ask what was entered: where the command was typed that opened the modal, or in the direct message."""
+    """Ask the entered question: in the place of the command that opened the modal, or in the direct message."""
     about = str(submitted.value(MESSAGE) or "").strip()
     name = _name(submitted)
     command = next((one for one in context.commands if one.name == name), None)

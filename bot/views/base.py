@@ -8,16 +8,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
-from bot.blocks.elements import plain, section
-from bot.blocks.escaping import escape
+from bot.blocks.elements import plain
 from bot.commands.help import text_message
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import (
@@ -30,7 +29,7 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.context import ListenerContext
-from bot.listeners.slash import ANY_COMMAND, acknowledge, bare_command, respond
+from bot.listeners.slash import Opening
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
 from bot.slack.messages import FAILURES
@@ -95,7 +94,7 @@ async def open_for_click(
 
 
 async def show_modal(context: ListenerContext, trigger_id: str, view: View, *, on_top: bool = False) -> Opened | str:
-    """Open a modal; return what Slack opened, or why that failed, for the person."""
+    """Open a modal; return the opened view, or a sentence for the person if this failed."""
     opening = (context.views.push if on_top else context.views.open)(trigger_id, view)
     result = await in_time(opening, OPEN_SECONDS) or _LATE
     if isinstance(result, Opened):
@@ -253,7 +252,7 @@ def changes(
 
     async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
         changed = Submission(body=body)
-        if not context.is_known_outsider(body, changed.user):
+        if not context.admission.is_known_outsider(body, changed.user):
             await handle(changed, context)
         await ack()
 
@@ -261,14 +260,10 @@ def changes(
         app.action({"block_id": name, "action_id": name})(on_change)
 
 
-Opening = Callable[[Mapping[str, Any], ListenerContext], Coroutine[Any, Any, str | None]]
-"""Opens a modal for a request of Slack; returns a problem for the person, None without one."""
-
-
 def person_of(body: Mapping[str, Any]) -> tuple[str, str]:
     """Return the ids of the workspace and of the person of a command, a shortcut, a click or a submission.
 
-    Slack names no workspace in the clicks and submissions of an app of a whole organization: then it is the person's.
+    In clicks and submissions of an app of a whole organization, Slack names no workspace; then it is the person's.
     """
     user = body.get("user")
     user_id = user.get("id") if isinstance(user, Mapping) else body.get("user_id")
@@ -276,7 +271,7 @@ def person_of(body: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_view: Opening) -> None:
-    """Listen to a shortcut: refuse outsiders, open the modal, and say so if that failed.
+    """Listen to a shortcut: refuse outsiders, open the modal, and tell the person if this failed.
 
     https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload
     """
@@ -284,41 +279,14 @@ def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_vie
     @app.shortcut(callback_id)
     async def on_shortcut(ack: AsyncAck, body: dict[str, Any]) -> None:
         _, user = person_of(body)
-        problem = MEMBERS_ONLY if context.is_known_outsider(body, user) else await open_view(body, context)
+        problem = MEMBERS_ONLY if context.admission.is_known_outsider(body, user) else await open_view(body, context)
         if problem is not None:
             tell(context, user=user, response_url=str(body.get("response_url") or "") or None, text=problem)
         await ack()
 
 
-def command_alone(app: AsyncApp, context: ListenerContext, names: Collection[str], open_view: Opening) -> None:
-    """Listen to commands that open a modal if they have no arguments; the name of `/pplx` is empty."""
-
-    async def is_alone(command: dict[str, Any]) -> bool:
-        return bare_command(command, context) in names
-
-    @app.command(ANY_COMMAND, matchers=[is_alone])
-    async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
-        await _open_by_command(ack, command, context, open_view)
-
-
-async def _open_by_command(
-    ack: AsyncAck, payload: dict[str, Any], context: ListenerContext, open_view: Opening
-) -> None:
-    """Open a modal for a command; if that is not possible, acknowledge it with its help."""
-    if context.is_known_outsider(payload, str(payload.get("user_id", ""))):
-        await acknowledge(ack, await respond(payload, context))
-        return
-    problem = await open_view(payload, context)
-    if problem is None:
-        await ack()
-        return
-    helped = await respond(payload, context)
-    said = escape(problem)
-    await acknowledge(ack, replace(helped, text=f"{said}\n{helped.text}", blocks=(section(said), *helped.blocks)))
-
-
 def tell(context: ListenerContext, *, user: str, response_url: str | None, text: str) -> None:
-    """Say something to the person alone: where they did something, otherwise in the direct message."""
+    """Send the person a private message: in the place of their action, otherwise in the direct message."""
     work = (
         _send_directly(context, user, text)
         if response_url is None
@@ -328,7 +296,7 @@ def tell(context: ListenerContext, *, user: str, response_url: str | None, text:
 
 
 async def shown_problem(click: Click, context: ListenerContext, problem: str | None) -> ClickReply | None:
-    """Return the reply to a click that opened no modal; in a view it is a direct message."""
+    """Return the reply to a click that opened no modal; for a click in a view, it is a direct message."""
     if problem is not None and click.response_url is None:
         tell(context, user=click.user, response_url=None, text=problem)
         return None
@@ -336,7 +304,7 @@ async def shown_problem(click: Click, context: ListenerContext, problem: str | N
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:
-    """Await work for Slack, which raises what calls raise."""
+    """Await a call to Slack, and ignore its failure."""
     with suppress(*FAILURES):
         await work
 

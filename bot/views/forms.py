@@ -55,7 +55,7 @@ def text_input(
 
 
 def limit_input(name: str, label: str, shown: str) -> Block:
-    """Return an input for a limit; an empty one says that there is none."""
+    """Return an input for a limit; an empty one means no limit."""
     element = text_input(name, shown=shown, max_length=20, placeholder="" if shown else NO_LIMIT)
     return input_block(name, label, element, optional=True)
 

@@ -210,7 +210,7 @@ MAX_PROBLEMS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Used:
-    """That a workspace was used, so that it must have a log: from `since` to `until`, as far as is known."""
+    """A workspace's known time of use, from `since` to `until`, for which it must have a log."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -218,10 +218,11 @@ class Used:
 
 @dataclass(kw_only=True)
 class ChainCheck:
-    """Checks the entries of one workspace, which are handed in by number, and then its head.
+    """Checks the entries of one workspace, passed in by number, and then its head.
 
-    `problems` are sentences. An entry that does not fit is a problem once: the next one is compared with its hash.
-    `used` is what other tables say of the workspace, None if nothing.
+    `problems` are sentences. An entry that does not fit is reported once: the next entry is compared with its hash.
+    `used` is the workspace's use according to other tables, None if there is none. `known` are hashes, by number, that
+    the entries must have.
     """
 
     team_id: str
@@ -235,7 +236,7 @@ class ChainCheck:
     _hash: str = BEGINNING
 
     def add(self, entry: Entry, hash: str) -> None:
-        """Check the next entry. `known` heads, hashes by number, are checked as well."""
+        """Check the next entry, also against a known hash."""
         if entry.number != self._last + 1:
             self._misplaced(entry.number)
         if entry.hash(self._hash) != hash:
@@ -249,12 +250,12 @@ class ChainCheck:
         self._last, self._hash = entry.number, hash
 
     def add_person(self, user_id: str, *, key: bytes, who: str) -> None:
-        """Check that a pseudonym is this person's. A key that makes it of another id cannot be found."""
+        """Check that a pseudonym belongs to this person; no key can be found that makes it another person's."""
         if pseudonym(key, team_id=self.team_id, user_id=user_id) != who:
             self._report(f"The pseudonym {who} is not that of the person it is listed for.")
 
     def end(self, head: Head | None, *, signed: bool) -> None:
-        """Check the head, which is None if the workspace has none; `signed` is whether its signature is right."""
+        """Check the head; None means that the workspace has none. `signed` is whether its signature is valid."""
         for number in self.known:
             self._report(f"Entry {number}, whose hash you named, is missing.")
         if self.used is not None:

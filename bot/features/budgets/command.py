@@ -145,7 +145,7 @@ class BudgetCommand:
         return spending_message(await store.spending(row.team_id), store.budgets, slash=self.slash, note=note)
 
     async def _switch(self, name: str, _: None, context: CommandContext) -> OutgoingMessage:
-        """Switch spending for a question that an older version has accepted."""
+        """Pause or resume spending for a question that an older version has accepted."""
         row = context.row
         if not await self.admins.is_admin(row.user_id):
             return text_message(FOR_ADMINS_TO_PAUSE)
@@ -198,14 +198,17 @@ LABELS: Mapping[Scope, str] = {
     "workspace_week": "The workspace, a week",
     "workspace": "The workspace, a month",
 }
-"""What each budget is called."""
+"""The title of each budget."""
 
 MAX_NAMED = 50
-"""The most budgets of a person or a channel that are listed."""
+"""The most budgets of people or channels that are listed."""
 
 
 def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note: str = "") -> OutgoingMessage:
-    """Render the spending and the budgets; `defaults` apply if none is set, `note` is what was done, not escaped."""
+    """Render the spending and the budgets.
+
+    `defaults` apply if no budget is set; `note` says what was done, not escaped.
+    """
     blocks: list[Block] = [section(escape(note))] if note else []
     if spending.paused_by is not None:
         by = f"<@{escape(spending.paused_by)}>" if spending.paused_by else ""
@@ -223,7 +226,7 @@ def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note:
 
 
 def budget_blocks(lines: Sequence[BudgetLine], defaults: Budgets) -> list[Block]:
-    """Return the budgets; `defaults` apply if none is set."""
+    """Return the budgets; `defaults` apply where none is set."""
     set_for_all = {line.scope: line.amount for line in lines if not line.subject}
     allowed = "\n".join(
         f"{label}: *{_amount(set_for_all.get(scope, defaults.of(scope)))}*"
@@ -262,24 +265,24 @@ class BudgetTable:
         self._store = BudgetStore(pool)
 
     async def read(self) -> Mapping[tuple[str, str], object]:
-        """Return what admins have set, by workspace and name."""
+        """Return the values set by admins, by workspace and name."""
         rows = await self._pool.fetch_all(_ALL)
         return {(row["team_id"], _name_in_file(row["scope"], row["subject"])): _in_file(row["amount"]) for row in rows}
 
     async def check(self, name: str, value: object) -> tuple[str, object]:
-        """Return a name and a value as `read` does. Raises UsageError or ValueError."""
+        """Return a name and a value in the form of `read`. Raises UsageError or ValueError."""
         scope, request = _parse(name, value)
         return _name_in_file(scope, request.subject), _in_file(request.amount)
 
     async def change(self, team_id: str, values: Mapping[str, object]) -> None:
-        """Set values, and take back those that are None."""
+        """Set values, and remove those that are None."""
         for name, value in values.items():
             _, request = _parse(name, "none" if value is None else value)
             request = replace(request, reset=value is None)
             await self._store.change(team_id=team_id, user_id="", **vars(request))
 
     async def explain(self, team_id: str, user_id: str, channel_id: str) -> list[tuple[str, str, str]]:
-        """Return the budgets of a person in a channel, and what has set them."""
+        """Return the budgets of a person in a channel, each with the level that set it."""
         lines, _ = await self._store.lines(team_id)
         async with self._pool.connection() as connection:
             first = (await with_first_budget(self._settings, connection)).budgets
@@ -306,7 +309,7 @@ class BudgetTable:
 
 
 def _parse(name: str, value: object) -> tuple[Scope, BudgetRequest]:
-    """Return what a budget is for, and what is asked for it. Raises UsageError, ValueError."""
+    """Return the scope of a budget, and the requested change. Raises UsageError, ValueError."""
     if isinstance(value, bool) or not isinstance(value, str | int) or len(str(value).split()) != 1:
         raise ValueError(f'a budget cannot be {value!r}: it takes an amount in dollars such as "2.50", or "none"')
     request = parse(f"{name} {value}")

@@ -113,7 +113,7 @@ async def save_budgets(
 
 
 async def switch_spending(click: Click, context: ListenerContext, *, budgets: BudgetStore) -> ClickReply:
-    """Pause all spending, or allow it again, for an admin."""
+    """Pause or resume all spending for an admin."""
     pauses = click.action_id == PAUSE_SPENDING
     switch = budgets.pause if pauses else budgets.resume
     changed = await switch(team_id=team_of(click.body), user_id=click.user)

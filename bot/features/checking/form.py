@@ -90,7 +90,7 @@ class ClaimFinder:
         return None
 
     async def _read(self, message: _Message, view_id: str, context: ListenerContext, asker: Asker) -> None:
-        """Show the claims of the message in the open modal, or why its person gets none: a model is paid for them."""
+        """Show the claims of the message in the open modal, or the reason for none: the model costs money."""
         person = asker.team_id, asker.user_id
         if person in self.reading:
             said: str | None = "I’m still reading another message for you. Try again in a few seconds."
@@ -126,7 +126,7 @@ class ClaimFinder:
         await _show(claims_view(message, proposed), view_id, context)
 
     async def submit(self, submitted: Submission, context: ListenerContext) -> Response | None:
-        """Have the claims checked; the result comes as a direct message."""
+        """Start checking the claims; the result arrives as a direct message."""
         entered = [str(submitted.value(block_id(number)) or "").strip() for number in range(1, MAX_CLAIMS + 1)]
         text = text_of_claims([claim for claim in entered if claim])
         try:
@@ -135,7 +135,7 @@ class ClaimFinder:
             return errors(**{block_id(1): error.problem})
 
         async def count_proposal(question_id: UUID) -> None:
-            """Show in **What was sent** also what found the claims."""
+            """Include the requests that found the claims in **What was sent**."""
             with suppress(ValueError):
                 proposal = UUID(str(submitted.metadata.get("proposal") or ""))
                 try:
@@ -160,7 +160,7 @@ class ClaimFinder:
 
 
 async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
-    """Return why a person gets no claims; None if they do, which counts against how fast they may ask."""
+    """Return why a person gets no claims; None if they do, which counts towards the limit on their rate."""
     if (said := await context.admission.asker_refusal(asker.user_id)) is not None:
         return said
     try:
@@ -318,17 +318,17 @@ _MOVE = """
 
 
 class ProposalStore:
-    """The table's operations. Each raises database errors."""
+    """Each method raises database errors."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def record(self, id: UUID, team_id: str, user_id: str, sent: str) -> None:
-        """Add to what is sent for a proposal, as `SentLog.take` returns it, before it leaves."""
+        """Add to the requests sent for a proposal, as returned by `SentLog.take`, before the next is sent."""
         values = {"id": id, "team_id": team_id, "user_id": user_id, "sent": storable(sent)}
         await self._pool.execute(_RECORD, values)
 
     async def move(self, id: UUID, team_id: str, user_id: str, question_id: UUID) -> None:
-        """Count what was sent for a person's proposal as sent for the question that was made of it."""
+        """Count the requests sent for a person's proposal towards the question that followed from it."""
         values = {"id": id, "question_id": question_id, "team_id": team_id, "user_id": user_id}
         await self._pool.execute(_MOVE, values)

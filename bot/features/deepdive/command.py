@@ -211,7 +211,7 @@ def deepdive_messages(
 ) -> tuple[OutgoingMessage, ...]:
     """Render a report as one message or several numbered ones; sources and footer are in the last.
 
-    `file_id` is the value of the button that sends it as a file; None for no button.
+    `file_id` is the value of the button that sends the report as a file; None for no button.
     """
     blocks: list[Block | Part] = [header(one_line(report.topic))]
     for finding in report.stages:
@@ -234,7 +234,7 @@ def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
 
 
 def _parts(report: DeepDive) -> Iterator[str]:
-    """Yield what each part cost."""
+    """Yield the cost of each part."""
     for finding in report.stages:
         yield " ".join(filter(None, (finding.stage.heading.capitalize(), format_dollars(finding.cost_usd))))
 
@@ -266,8 +266,8 @@ def deepdive_progress_message(
 ) -> OutgoingMessage:
     """Render the progress; a stage that is not in `stages` has not started.
 
-    `question_id` is the button's value. `clock` is the dive's clock now, None if the message may not be changed
-    soon: then it says as of when, `now`, it is true, and of no stage that it is running.
+    `question_id` is the button's value. `clock` is the dive's current time, None if the message may not be changed
+    again soon: it then states its time, `now`, and calls no stage running.
     """
     title = _title(topic) if clock is not None else f"{_title(topic)} · as of {time_of_day(now)}"
     lines = [f"*{stage.heading.capitalize()}*  {_state(stage, stages, clock)}" for stage in Stage]

@@ -53,7 +53,7 @@ def start(core: Core) -> Running:
             partial(surface.register, profiles=core.users.profiles),
             partial(surface.register_buttons, digests=before_ack, stopper=stopper, all_rows=rows),
         ),
-        forms={WATCH.name: form.open_from_command},
+        forms={WATCH.name: surface.open_from_command},
         home_sections=(
             HomeSection(place="top", blocks=always(button("Set up a digest", DIGEST, "home"))),
             HomeSection(place="page", blocks=home.own),

@@ -158,7 +158,7 @@ def parse_notice(text: str) -> StopNotice:
 
 
 def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
-    """Return the question of a notice. The run `by` which the digest was stopped has one, however often it stops it."""
+    """Return the question of a notice. Each run `by` which the digest was stopped gets one, even if repeated."""
     key = f"{notice.digest_id}:notice:{by}"
     return _question(NOTICE_COMMAND, notice.text, id=id, key=key, owner=owner, channel_id=channel_id)
 
@@ -273,7 +273,7 @@ _PAUSE_SECONDS = 0.01
 
 
 class FindUnseen(Protocol):
-    """Finds what is new."""
+    """Finds new stories."""
 
     def __call__(self, stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
         """Return the stories that match none of the fingerprints in `seen`; `among` are all stories of the answer."""
@@ -329,9 +329,9 @@ class DigestRunner:
         )
 
     async def run(self, run: DigestRun, context: CommandContext) -> DigestReport | None:
-        """Return a report with what is new, None if the digest is deleted. Raises PerplexityError.
+        """Return a report of new stories, None if the digest was deleted. Raises PerplexityError.
 
-        While the app may not post, no provider is asked: the next run after that covers what was missed.
+        While the app may not post, no provider is asked: the first run after that covers the missed time.
         """
         now = datetime.fromtimestamp(context.now(), UTC)
         digest = await self.database_retry(lambda: self.digests.get(run.digest_id, now=now))
@@ -362,7 +362,7 @@ class DigestRunner:
     async def _owner_may_ask(self, digest: Digest, context: CommandContext) -> bool:
         """Return whether the owner may ask in the digest's channel; if not, stop the digest.
 
-        Raises Refused if Slack cannot be asked, also after some pauses.
+        Raises Refused if Slack cannot be asked, even after some pauses.
         """
         owner, channel = digest.owner.user_id, context.row.preferences.channel
         allowed = await self.admins.may_ask(channel, owner)
@@ -381,7 +381,7 @@ class DigestRunner:
         return allowed
 
     async def _with_summary(self, report: DigestReport, context: CommandContext, *, filters: Filters) -> DigestReport:
-        """Ask for all news since the previous run. An answer without any news has a cost, too."""
+        """Ask for all news since the previous run. An answer without news costs money, too."""
         digest, now = report.digest, report.now
         last_run_at = await self.database_retry(
             lambda: self.digests.last_run_at(digest.id, question_id=context.row.id, now=now)

@@ -263,8 +263,8 @@ class DigestStore:
 
         `plan` returns the slot of the run, its question, and when the digest is due next.
 
-        A slot has one run, however many processes do this at once. If a run still waits for a worker, it covers the
-        slots that have come since. `installation` is the id of the one that the process works for.
+        A slot has one run, even if several processes do this at once. A run that still waits for a worker also covers
+        the slots since then. `installation` is the id of the one that the process works for.
         """
         values = {"now": now, "installation": installation, "many": self._many}
         async with self._pool.transaction() as connection:
@@ -278,7 +278,7 @@ class DigestStore:
         return UUID(str(row["id"]))
 
     async def reschedule_stray(self, *, now: datetime) -> UUID | None:
-        """Set again when a digest is due that was scheduled too late, for example by a process whose clock is fast.
+        """Correct the due time of a digest that was scheduled too late, for example by a process whose clock is fast.
 
         Return the digest's id, None if there is no such digest.
         """
@@ -325,10 +325,12 @@ class DigestStore:
     async def record_posted(
         self, id: UUID, fingerprints: Sequence[str], *, question_id: UUID, now: datetime, cursor: int, manual: bool
     ) -> RecordResult:
-        """Record which stories a run posts, and that it has searched; `cursor` is how far the table was read for that.
+        """Record the stories that a run posts, and that it has searched.
 
-        Runs of one digest do so one after the other; an interrupted run may do it again. Nothing is recorded if the
-        digest is deleted, or if it is paused or stopped, unless the run is `manual`.
+        `cursor` is the place up to which it read the table.
+
+        Runs of one digest do so one after the other; an interrupted run may repeat it. Nothing is recorded if the
+        digest was deleted, or if it is paused or stopped, unless the run is `manual`.
         """
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
         async with self._pool.transaction() as connection:

@@ -63,7 +63,6 @@ from bot.views.base import (
     Response,
     Submission,
     changes,
-    command_alone,
     errors,
     modal,
     open_modal,
@@ -105,8 +104,7 @@ MAX_TOPIC = 1_000
 
 
 def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> None:
-    """Listen to the command and the button that open the form, to what changes it, and to its submission."""
-    command_alone(app, context, {WATCH.name}, open_from_command)
+    """Listen to the button that opens the form, to its changes, and to its submission."""
     button(app, context, DIGEST, partial(open_from_button, profiles=profiles))
     submission(app, context, CALLBACK_ID, create, first_input=TOPIC)
     changes(app, context, (WHEN, MORE), partial(change_form, profiles=profiles))
@@ -143,7 +141,7 @@ async def open_from_button(click: Click, context: ListenerContext, *, profiles: 
 
 
 async def change_form(changed: Submission, context: ListenerContext, *, profiles: Profiles) -> None:
-    """Show the days to choose from, or the rest of the form; what was entered stays."""
+    """Show the days to choose from, or the rest of the form; the entered values stay."""
     more = any(one.get("action_id") == MORE for one in changed.body.get("actions", ()))
     zone = await _zone(changed.user, profiles) if more else None
     # If this fails, the submission shows the days.
@@ -237,7 +235,7 @@ _ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
 @dataclass(frozen=True, kw_only=True)
 class HomeDigests:
-    """What the home tab shows of digests: a person's own, and everyone's on the page for admins."""
+    """The digests on the home tab: a person's own, and everyone's on the page for admins."""
 
     digests: DigestService
 

@@ -66,7 +66,7 @@ async def rate_answer(click: Click, context: ListenerContext, *, ratings: Feedba
 
 
 def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
-    """Build the form; only the asker can agree that admins read the question."""
+    """Build the form; only the asker can allow admins to read the question."""
     reasons = checkboxes(REASONS_INPUT, [choice(value, label) for value, label in REASONS.items()])
     comment = text_input(COMMENT_INPUT, multiline=True, max_length=MAX_COMMENT)
     blocks = [
@@ -109,7 +109,7 @@ _RATE = """
     SET up = excluded.up, at = now(), reasons = '{}', comment = '', agreed = false
     WHERE feedback.up <> excluded.up
 """
-"""Record a thumb. The other one replaces it with its reasons; the same one again changes nothing."""
+"""Record a thumb. The opposite thumb replaces an earlier one and its reasons; the same one changes nothing."""
 
 _EXPLAIN = """
     UPDATE feedback f
@@ -119,7 +119,7 @@ _EXPLAIN = """
     WHERE f.question_id = %(id)s AND f.user_id = %(user_id)s AND q.id = f.question_id
     RETURNING f.question_id
 """
-"""Add reasons to a person's own thumb down; only the asker can agree that the question is read."""
+"""Add reasons to a person's own thumb down; only the asker can allow admins to read the question."""
 
 
 class FeedbackStore:
@@ -129,13 +129,13 @@ class FeedbackStore:
         self._pool = pool
 
     async def rate(self, question_id: UUID, user_id: str, *, up: bool) -> None:
-        """Record a person's thumb, which replaces an earlier one; nothing if the question is deleted."""
+        """Record a person's thumb in place of an earlier one; do nothing if the question was deleted."""
         await self._pool.execute(_RATE, {"id": question_id, "user_id": user_id, "up": up})
 
     async def explain(
         self, question_id: UUID, user_id: str, *, reasons: Sequence[str], comment: str, agreed: bool
     ) -> bool:
-        """Record why a person found an answer bad; False if they have not rated it, or it is deleted.
+        """Record why a person found an answer bad; return False if they have not rated it, or it was deleted.
 
         `agreed` counts only if the person asked the question.
         """

@@ -208,7 +208,7 @@ class AdminHome:
         return [*admin_blocks(data, notice, above, shown), *all_rows_buttons(buttons)]
 
     async def problems(self, team_id: str) -> Sequence[Problem]:
-        """Return what is wrong."""
+        """Return the current problems."""
         _, spending = await self._spending(team_id)
         return await self.together().problems(team_id, spending)
 
@@ -217,7 +217,7 @@ class AdminHome:
         return use, Spending(today=use.today, month=use.cost, lines=lines, paused_by=paused_by)
 
     async def data(self, team_id: str) -> AdminData:
-        """Return what admins see of a workspace; who asks for it has checked that it is for an admin."""
+        """Return a workspace's data for admins; the caller has checked that the person is one."""
         use, spending = await self._spending(team_id)
         return AdminData(
             use=use,

@@ -129,7 +129,7 @@ class HomePublisher:
                 if seconds is None:
                     return
                 await self.sleep(max(seconds, BOOKED_SECONDS))
-                # What changes from here on is shown by the next version.
+                # Later changes are shown by the next update.
                 notice = self._waiting.pop(person, "")
         finally:
             if notice is None:
@@ -176,7 +176,7 @@ def _texts(asked: Sequence[RunningQuestion | Recent], commands: Mapping[str, Com
 def register(
     app: AsyncApp, context: ListenerContext, *, store: HomeStore, delete: Callable[[QuestionRow], None]
 ) -> None:
-    """Listen to the menu of a question, and turn to the page for admins; `delete` starts deleting an answer."""
+    """Listen to the menu of a question, and to the buttons of the admins' page; `delete` starts deleting an answer."""
     button(app, context, FOR_ADMINS, for_admins(partial(turn, store=store)))
     button(app, context, re.compile(rf"{HOME_PAGE}[0-9]{{1,5}}"), partial(show_page, store=store))
     menu(app, context, MORE, OPEN, open_answer)
@@ -187,7 +187,7 @@ def register(
 
 
 async def turn(click: Click, context: ListenerContext, *, store: HomeStore) -> None:
-    """Show an admin the page for admins instead of their own questions, or these again."""
+    """Show an admin the page for admins, or their own questions again."""
     await store.turn(*person_of(click.body), for_admins=click.choice == "open")
 
 

@@ -1,4 +1,4 @@
-"""What the home tab shows: a person's questions, and the use and the changes of a workspace."""
+"""The contents of the home tab: a person's questions, and a workspace's use and changes."""
 
 from __future__ import annotations
 
@@ -46,10 +46,12 @@ class Recent:
 
 @dataclass(frozen=True, kw_only=True)
 class HomeData:
-    """What a person's home tab shows besides digests; `questions` and `cost` in micro-dollars are of this month.
+    """The contents of a person's home tab besides digests.
 
-    `page` is that of the `recent` ones, `earlier` is whether there are more.
-    `for_admins` is whether the person has turned to the page for admins.
+    `questions` and `cost` (in micro-dollars) are those of this month.
+
+    `page` is the page of `recent` questions; `earlier` is whether there are more. `for_admins` is whether the person
+    has opened the page for admins.
     """
 
     running: Sequence[RunningQuestion] = ()
@@ -63,7 +65,7 @@ class HomeData:
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """The questions of a day, a person or a channel, or the calls of a service; what calls cost, in micro-dollars."""
+    """A count and its cost in micro-dollars: questions of a day, a person or a channel, or calls of a service."""
 
     name: str
     count: int
@@ -72,7 +74,7 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceUse:
-    """The use of this month, and what `today` cost: days latest first, the others most expensive first."""
+    """The use of this month, and `today`'s cost: days latest first, the others most expensive first."""
 
     days: Sequence[Use] = ()
     people: Sequence[Use] = ()
@@ -82,7 +84,7 @@ class WorkspaceUse:
 
     @property
     def cost(self) -> int:
-        """What the calls of the month cost, in micro-dollars."""
+        """The cost of the month's calls in micro-dollars."""
         return sum(one.cost for one in self.days)
 
 
@@ -101,7 +103,7 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class AdminData:
-    """What admins see."""
+    """The data for admins."""
 
     spending: Spending = NO_SPENDING
     use: WorkspaceUse = WorkspaceUse()

@@ -31,20 +31,20 @@ from bot.storage.questions import FairShare, Pool, fair_share
 from perplexity.formatting import closest_match
 
 LimitName = Literal["open", "user", "channel", "thread", "workspace"]
-"""Open questions of a person; questions a minute of a person, in a channel, in a thread; a workspace's in progress."""
+"""Open questions per person; questions per minute of a person, in a channel, in a thread; a workspace's in progress."""
 
 NAMES: tuple[LimitName, ...] = get_args(LimitName)
 
 HIGHEST = 1_000_000
-"""The highest limit that admins can set if the settings bound it no lower."""
+"""The highest limit that admins can set unless the settings bound it lower."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """One limit; 0 is none.
+    """One limit; 0 means no limit.
 
-    `value` counts. `own` is what admins have set, None for nothing, `host` that of the settings. If it is `bounded`,
-    because the app serves other workspaces, too, admins can set no higher one than `host`.
+    `value` is in force. `own` is the admins' limit, None if they have set none, `host` that of the settings. If the
+    limit is `bounded`, because the app also serves other workspaces, admins cannot exceed `host`.
     """
 
     name: LimitName
@@ -55,7 +55,7 @@ class Limit:
 
     @property
     def bound(self) -> int | None:
-        """The highest number that admins can set; None if they can set any, and no limit."""
+        """The highest number that admins can set; None if they can set any number, and no limit."""
         return self.host if self.bounded and self.host else None
 
 
@@ -68,16 +68,16 @@ LABELS: Mapping[LimitName, str] = {
     "thread": "Questions in a thread each minute",
     "workspace": "Questions in progress",
 }
-"""What each limit is called."""
+"""The title of each limit."""
 
 OFF = "off"
-"""What an admin types for no limit."""
+"""An admin's word for no limit."""
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def parse_limit(text: str, *, bound: int | None = None) -> int | None:
-    """Return what an admin typed: a number, 0 for no limit, None for an empty text, which is the settings' limit.
+    """Return an admin's input: a number, 0 for no limit, None for an empty text, which restores the settings' limit.
 
     `bound` is as in `Limit`. Raises ValueError, which says what is allowed.
     """
@@ -92,7 +92,7 @@ def parse_limit(text: str, *, bound: int | None = None) -> int | None:
 
 
 def allowed(bound: int | None = None) -> str:
-    """Return what can be set as a limit, besides nothing: "a whole number from 1 to 20"."""
+    """Return the allowed values of a limit, besides an empty text: "a whole number from 1 to 20"."""
     return (
         f"a whole number from 1 to {bound:,}, which is this app’s own limit"
         if bound is not None
@@ -101,7 +101,7 @@ def allowed(bound: int | None = None) -> str:
 
 
 def typed(limit: Limit) -> str:
-    """Return what a form shows of what holds today; nothing for no limit."""
+    """Return the current limit as a form shows it; empty for no limit."""
     return str(limit.value or "")
 
 
@@ -117,12 +117,12 @@ def number(value: int) -> str:
 
 
 def limit_not_taken(text: str, label: str, allowed: str, *, reset: str = "nothing") -> str:
-    """Return that a limit cannot be this, and what is allowed; `reset` is what takes it back."""
+    """Return the sentence that a limit cannot have this value, with the allowed ones; `reset` restores the default."""
     return f"“{text}” cannot be the limit “{label}”. It takes {allowed}, or {reset}."
 
 
 def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> OutgoingMessage:
-    """Render limits; `slash` is the umbrella command, `note` is what was done, not escaped."""
+    """Render limits; `slash` is the umbrella command, `note` says what was done, not escaped."""
     heading = f"*Limits*  (`{slash} limits help` shows how to set them)"
     blocks: list[Block] = [section(escape(note))] if note else []
     blocks.append(section("\n".join([heading, *map(limit_line, limits)])))
@@ -144,7 +144,7 @@ _SET = "UPDATE workspace_limits SET {} WHERE team_id = %(team_id)s"
 
 
 class LimitStore:
-    """The table's operations. `share` are the limits of the settings."""
+    """`share` are the limits in the settings."""
 
     def __init__(self, pool: Pool, *, share: FairShare) -> None:
         self._pool = pool
@@ -158,9 +158,9 @@ class LimitStore:
     async def change(
         self, *, team_id: str, user_id: str, values: Mapping[LimitName, int | None]
     ) -> dict[LimitName, Limit]:
-        """Set limits, 0 for none, or with None take them back, and return all. What is so already is not recorded.
+        """Set limits (0 for no limit, None to remove one), and return all. Unchanged limits are not recorded.
 
-        Every change of a limit goes through here, and takes effect with the next question. The person must be an admin.
+        Every change of a limit is made here, and takes effect with the next question. The person must be an admin.
         """
         async with self._pool.transaction() as connection:
             await connection.execute(_ADD, {"team_id": team_id})
@@ -196,7 +196,7 @@ class LimitStore:
 
 
 def _recorded(limit: Limit) -> dict[str, int | bool]:
-    """Return what is recorded of a limit: the number that counts, and whether admins have set it."""
+    """Return a limit for the audit log: the number in force, and whether admins have set it."""
     return {"limit": limit.value, "set": limit.own is not None}
 
 
@@ -210,14 +210,14 @@ class LimitTable:
         self._store = LimitStore(pool, share=fair_share(settings))
 
     async def read(self) -> Mapping[tuple[str, str], object]:
-        """Return what admins have set, by workspace and name."""
+        """Return the values set by admins, by workspace and name."""
         rows = await self._pool.fetch_all("SELECT team_id FROM workspace_limits")
         teams = [row["team_id"] for row in rows]
         limits = [(team, limit) for team in teams for limit in (await self._store.of(team)).values()]
         return {(team, limit.name): limit.own for team, limit in limits if limit.own is not None}
 
     async def check(self, name: str, value: object) -> tuple[str, object]:
-        """Return a name and a value as `read` does. Raises UsageError or ValueError."""
+        """Return a name and a value in the form of `read`. Raises UsageError or ValueError."""
         known = next((one for one in NAMES if one == name), None)
         if known is None:
             raise ValueError(unknown_name(name, NAMES))
@@ -228,11 +228,11 @@ class LimitTable:
             raise ValueError(f"the limit {name} cannot be {value!r}: it takes {error} (0 is no limit)") from None
 
     async def change(self, team_id: str, values: Mapping[str, object]) -> None:
-        """Set values, and take back those that are None."""
+        """Set values, and remove those that are None."""
         await self._store.change(team_id=team_id, user_id="", values=cast("Mapping[LimitName, int | None]", values))
 
     async def explain(self, team_id: str, user_id: str, channel_id: str) -> list[tuple[str, str, str]]:
-        """Return the limits of a person in a channel, and what has set them."""
+        """Return the limits of a person in a channel, each with the level that set it."""
         limits = (await self._store.of(team_id)).values()
         return [
             (

@@ -18,9 +18,11 @@ def start(core: Core) -> Running:
     defaults = app_defaults(core.settings)
     store, before_ack = (PreferenceStore(pool, defaults) for pool in (core.work, core.acks))
     managers = ChannelManagers(core.users.client, admins=core.admins)
+    opened = form.SettingsForm(store=before_ack, managers=managers)
     return Running(
         commands=(SettingsCommand(store=store, managers=managers, admins=core.admins, slash=core.slash).command(),),
-        listeners=(form.SettingsForm(store=before_ack, managers=managers).register,),
+        listeners=(opened.register,),
+        forms={SETTINGS.name: opened.open_for_command},
         home_sections=(HomeSection(place="top", blocks=always(button("Settings", SETTINGS_BUTTON, "home"))),),
     )
 

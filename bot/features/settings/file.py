@@ -46,7 +46,7 @@ from perplexity.errors import InvalidRequest
 from perplexity.formatting import listed
 
 Place = tuple[str, ...]
-"""Where a value is: the workspace, the table, in `channels` the channel, and the name."""
+"""The place of a value: the workspace, the table, the channel (in `channels`), and the name."""
 
 State = Mapping[Place, Any]
 
@@ -135,7 +135,7 @@ def _entries(table: Mapping[str, Any], path: Place = ()) -> Iterator[tuple[Place
 
 
 async def _checked(path: Place, value: Any, tables: Tables) -> State:
-    """Return an entry as it is exported; nothing for a table. Raises InvalidRequest, UsageError, ValueError."""
+    """Return an entry in the form of an export; empty for a table. Raises InvalidRequest, UsageError, ValueError."""
     team, *rest = path
     if not _TEAM.fullmatch(team) or not (rest or isinstance(value, Mapping)):
         raise ValueError("it must be a table with the id of a workspace, such as T012AB3CD")
@@ -315,7 +315,7 @@ def _explained(preferences: Preferences) -> Iterator[tuple[str, str, str]]:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add what can be done with the file."""
+    """Add the actions on the file."""
     of_file = parser.add_subparsers(dest="do", required=True)
     of_file.add_parser("export", help="print it as TOML")
     plan = of_file.add_parser("plan", help="say what a file would change; exit with 2 if anything")

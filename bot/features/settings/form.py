@@ -42,7 +42,6 @@ from bot.storage.preferences import PreferenceStore
 from bot.views.base import (
     Response,
     Submission,
-    command_alone,
     errors,
     in_time,
     modal,
@@ -84,10 +83,9 @@ class SettingsForm:
     managers: ChannelManagers
 
     def register(self, app: AsyncApp, context: ListenerContext) -> None:
-        """Listen to the button and the command that open the form, and to the form."""
+        """Listen to the button that opens the form, and to the form."""
         submission(app, context, CALLBACK_ID, self.save, first_input=FIRST_INPUT)
         button(app, context, SETTINGS_BUTTON, self.open_for_click)
-        command_alone(app, context, {SETTINGS.name}, self.open_for_command)
 
     async def open_for_click(self, click: Click, context: ListenerContext) -> ClickReply | None:
         """Open the form; reply only if that failed."""
@@ -115,7 +113,7 @@ class SettingsForm:
         return await open_modal(context, str(body.get("trigger_id", "")), view)
 
     async def save(self, submitted: Submission, context: ListenerContext) -> Response | None:
-        """Save what the person changed in a form: the own part, and the others if the person still may change them."""
+        """Save a person's changes in a form: to their own part, and to the others if they may still change them."""
         if refusal := await self._refusal(submitted, context):
             return errors(**{FIRST_INPUT: refusal})
         channel = str(submitted.metadata.get("channel") or "")
@@ -137,14 +135,14 @@ class SettingsForm:
         if problems:
             return errors(**problems)
         if not await self.store.change(before, after, **place):
-            # Someone saved another value since it was read: read it again, and say which.
+            # Someone saved another value in the meantime: read again, and say which.
             return await self.save(submitted, context)
         log.info("settings.saved", extra={"view": CALLBACK_ID})
         context.home_changed(team, user, SAVED)
         return None
 
     async def _refusal(self, submitted: Submission, context: ListenerContext) -> str:
-        """Return why a person may not change all parts of a form any more; an empty text if they may."""
+        """Return why a person may no longer change all parts of a form; an empty text if they may."""
         channel = str(submitted.metadata.get("channel") or "")
         if channel and (management := await self._management(submitted.user, channel)) is not Management.ALLOWED:
             return _why_not(management)
@@ -158,7 +156,7 @@ class SettingsForm:
 
 
 async def _is_admin(user_id: str, context: ListenerContext) -> bool:
-    """Return whether a person may change the workspace's settings, by what Slack says in time."""
+    """Return whether a person may change the workspace's settings; False if Slack does not say so in time."""
     return bool(await in_time(context.admins.is_admin(user_id), MANAGEMENT_SECONDS))
 
 

@@ -221,7 +221,7 @@ _TAKE_BACK = f"{_CANCEL} AND state = 'posted' AND at > now() - interval '1 minut
 
 
 class ShareState(StrEnum):
-    """What is known of a share: whether it is being posted, is posted, or may be."""
+    """The state of a share: being posted, posted, or possibly posted."""
 
     POSTING = "posting"
     POSTED = "posted"
@@ -235,7 +235,7 @@ class ShareStore:
         self._pool = pool
 
     async def begin(self, question_id: UUID, channel_id: str) -> bool:
-        """Record that an answer is about to be posted; False if it was before, or the question is deleted."""
+        """Record that an answer is about to be posted; return False if it was before, or the question was deleted."""
         return await self._pool.fetch_one(_BEGIN, {"id": question_id, "channel_id": channel_id}) is not None
 
     async def state(self, question_id: UUID, channel_id: str) -> ShareState | None:
@@ -244,13 +244,13 @@ class ShareStore:
         return ShareState(row["state"]) if row else None
 
     async def finish(self, question_id: UUID, channel_id: str, state: ShareState) -> None:
-        """Record how the post ended."""
+        """Record the result of the post."""
         await self._pool.execute(_FINISH, {"id": question_id, "channel_id": channel_id, "state": state})
 
     async def cancel(self, question_id: UUID, channel_id: str) -> None:
-        """Let an answer be shared again, since nothing of it was posted."""
+        """Allow an answer to be shared again, since nothing of it was posted."""
         await self._pool.execute(_CANCEL, {"id": question_id, "channel_id": channel_id})
 
     async def take_back(self, question_id: UUID, channel_id: str) -> bool:
-        """Let an answer be shared again that was posted in the last minute; return whether it was."""
+        """Allow an answer to be shared again if it was posted within the last minute; return whether it was."""
         return await self._pool.fetch_one(_TAKE_BACK, {"id": question_id, "channel_id": channel_id}) is not None
