@@ -379,7 +379,6 @@ BREAKINGS: Sequence[Breaking] = (
     wrong_key_ring,
     malformed_oauth,
     oauth_next_to_a_token,
-    malformed_limits,
     unknown_admins,
     no_one_to_tell,
     bad_pattern,
@@ -389,5 +388,5 @@ BREAKINGS: Sequence[Breaking] = (
     other_programs,
 )
 
-OF_BUDGETS: Sequence[Breaking] = (nothing_to_spend, spent)
+OF_BUDGETS: Sequence[Breaking] = (malformed_limits, nothing_to_spend, spent)
 """What the checks of budgets find."""
