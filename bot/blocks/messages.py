@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from bot.blocks.elements import (
     context,
     markdown,
+    note_lines,
     primary_button,
     question_line,
     quote_question,
@@ -209,6 +211,14 @@ def _message(group: list[Block | Part], part: int, parts: int, summary: str, quo
     numbered = [*group, context(" · ".join(filter(None, [quote if part > 1 else "", number])))]
     text = fallback_text(group, beginning=f"{number}: ", ending=summary if part == parts else "")
     return OutgoingMessage(text=text, blocks=_blocks(numbered))
+
+
+def with_line_above(messages: Sequence[OutgoingMessage], line: str) -> tuple[OutgoingMessage, ...]:
+    """Return the messages of an answer with a line of untrusted text above the first one."""
+    first, *others = messages
+    words = html.unescape(first.text).replace(WORD_JOINER, "")
+    text = _shorten_escaped(f"{line}\n{words}", room=MAX_CHARACTERS)
+    return (replace(first, text=text, blocks=(*map(context, note_lines([line])), *first.blocks)), *others)
 
 
 def _blocks(group: Sequence[Block | Part]) -> tuple[Block, ...]:

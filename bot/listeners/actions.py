@@ -100,6 +100,7 @@ def _build_retry(earlier: QuestionRow, click: Click, *, text: str, key: str) -> 
         resubmittable=True,
         parent=earlier.parent,
         action=earlier.action,
+        files=earlier.files,
     )
 
 

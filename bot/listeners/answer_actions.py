@@ -159,6 +159,7 @@ def _question_below(
         parent=earlier.parent if about_pages else earlier.id,
         action=earlier.action if about_pages else action,
         resubmittable=True,
+        files=earlier.files if action in {GO_DEEPER, REGENERATE} else (),
     )
 
 

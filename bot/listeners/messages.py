@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import time
@@ -28,10 +29,11 @@ from bot.listeners.stopping import record_stop
 from bot.model.audit import stop_change
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
-from bot.model.question import NewQuestion, QuestionRow
+from bot.model.question import NewQuestion, QuestionRow, SharedFile
 from bot.slack.messages import Retryable, Sent, seconds_of
 from bot.slack.threads import is_by_person
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import storable
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
@@ -55,6 +57,9 @@ EDIT_SECONDS = 60.0
 DELETE_SECONDS = 24 * 3600.0
 """How long after the message its deletion withdraws a question that is still open."""
 
+MAX_LISTED_FILES = 20
+MAX_FILE_NAME = 200
+
 
 @dataclass(frozen=True, kw_only=True)
 class MessageEvent:
@@ -71,6 +76,7 @@ class MessageEvent:
     ts: str
     thread_ts: str
     text: str
+    files: tuple[SharedFile, ...] = ()
 
     @property
     def delivery_key(self) -> str:
@@ -294,6 +300,7 @@ def parse_event(body: dict[str, Any]) -> MessageEvent | None:
         ts=ts,
         thread_ts=str(event.get("thread_ts") or ts),
         text=text,
+        files=tuple(_files(event.get("files"))),
     )
 
 
@@ -334,6 +341,16 @@ def _is_follow_up(event: dict[str, Any], text: str) -> bool:
     return is_reply and in_channel and bool(text) and not text.startswith(("<@", "<!"))
 
 
+def _files(listed: object) -> Iterator[SharedFile]:
+    """Yield the files of a message; of another workspace's file an event says only the id.
+
+    https://docs.slack.dev/apis/slack-connect/using-slack-connect-apis#files
+    """
+    for one in listed[:MAX_LISTED_FILES] if isinstance(listed, list) else ():
+        if isinstance(one, dict) and re.fullmatch("[A-Z0-9]{2,30}", str(one.get("id")), re.ASCII):
+            yield SharedFile(id=one["id"], name=storable(str(one.get("name") or ""))[:MAX_FILE_NAME])
+
+
 def _own_ids(body: dict[str, Any]) -> frozenset[str]:
     """Return the user ids of the app, from the envelope."""
     authorizations = body.get("authorizations")
@@ -367,6 +384,7 @@ async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQ
         user_id=event.user,
         thread_ts=event.thread_ts,
         starts_conversation=event.surface == "im" and is_first,
+        files=event.files,
     )
 
 

@@ -28,6 +28,13 @@ CLOCKS_DIFFER_SECONDS = 300.0
 """The clocks of the database (questions) and of Slack (messages) differ by less than this."""
 
 
+class SharedFile(NamedTuple):
+    """A file of a message in Slack; `name` is empty if only Slack knows it, as that of another workspace's file."""
+
+    id: str
+    name: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class NewQuestion:
     """A listener's knowledge of a question when it is saved."""
@@ -72,6 +79,9 @@ class NewQuestion:
 
     queue: str = "default"
     """The queue of its job: the lane of its first call."""
+
+    files: tuple[SharedFile, ...] = ()
+    """The files of its message."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,6 +249,7 @@ class QuestionRow:
     just_settled: bool = False
     """Whether it was settled within the last two seconds, by the database's clock."""
 
+    files: tuple[SharedFile, ...] = ()
     text_deleted_at: datetime | None = None
     """When the texts of the question and its answer were deleted; None while they are kept."""
 

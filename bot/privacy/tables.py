@@ -97,6 +97,7 @@ QUESTIONS_EMPTIED: Mapping[str, LiteralString] = {
     "result": "NULL",
     "remembered": "NULL",
     "sent": "NULL",
+    "files": "'[]'",
     "response_url": "NULL",
     "text_deleted_at": "now()",
 }
@@ -172,7 +173,7 @@ TABLES: Mapping[str, Table] = {
         columns=_columns(
             person="user_id",
             place="delivery_key team_id channel_id message_ts thread_ts streams",
-            text="text messages remembered result sent",
+            text="text messages remembered result sent files",
             credentials="response_url",
             none="id surface command response_uses state attempt returns outcome part run_id provider model "
             "effort cost_usd seconds error received_at claimed_at settled_at claimed_by waiting "

@@ -177,6 +177,9 @@ LIMITS = f"""
 DELIVERED_LATE = "UPDATE questions SET late_seconds = %(late_seconds)s WHERE id = %(id)s"
 """Record Slack's delay in delivering a message, in the transaction that inserts its question."""
 
+HAS_FILES = "UPDATE questions SET files = %(files)s WHERE id = %(id)s"
+"""Record the files of a message, in the transaction that inserts its question."""
+
 INSERT = f"""
     WITH written AS (
         {_QUESTION.format(conversation="NULL", message_ts="%(message_ts)s")}, false
@@ -239,7 +242,7 @@ NOTICE = """
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
     thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed, conversation,
-    streams, shown, streaming, parent, action, public, text_deleted_at, late_seconds, settled_at
+    streams, shown, streaming, parent, action, public, text_deleted_at, late_seconds, settled_at, files
 """
 """Named one by one: a prepared statement fails when a newer version's migration adds a column to its result."""
 

@@ -35,6 +35,7 @@ from bot.model.question import (
     RateWait,
     Received,
     Settled,
+    SharedFile,
     Turn,
     message_ts,
 )
@@ -189,6 +190,7 @@ def _row_of(row: Mapping[str, Any], *, now: float) -> QuestionRow:
     values = {name: row[_COLUMNS.get(name, name)] for name in names}
     values["received"] = now - row["age"]
     values["streams"] = tuple(row["streams"])
+    values["files"] = tuple(SharedFile(**one) for one in row["files"])
     messages = row["messages"]
     if messages is not None:
         values["messages"] = tuple(_message(m) for m in messages)
@@ -264,6 +266,9 @@ class QuestionStore:
                 receiving = await connection.execute(queries.RECEIVE, values, prepare=True)
                 if question.late_seconds:
                     await connection.execute(queries.DELIVERED_LATE, values)
+                if question.files:
+                    files = Jsonb([one._asdict() for one in question.files])
+                    await connection.execute(queries.HAS_FILES, {"id": question.id, "files": files})
             row = await receiving.fetchone()
         if row is None:
             return Insertion(received=Received.DUPLICATE)

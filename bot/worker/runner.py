@@ -15,7 +15,14 @@ from bot.blocks.actions import AnswerPart, Below, answer_actions, sent_actions, 
 from bot.blocks.elements import context as context_block
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.examples import EXAMPLES
-from bot.blocks.messages import FailureAction, failure_message, late_message, late_note, question_stopped_message
+from bot.blocks.messages import (
+    FailureAction,
+    failure_message,
+    late_message,
+    late_note,
+    question_stopped_message,
+    with_line_above,
+)
 from bot.blocks.progress import broken_off_blocks
 from bot.blocks.words import short_time
 from bot.chain import Chain
@@ -38,6 +45,7 @@ from bot.storage.shared_answers import SharedAnswers
 from bot.streaming.live import LiveAnswer
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
+from bot.worker.files import left_out_files
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.errors import (
     AllProvidersFailed,
@@ -170,7 +178,8 @@ class CommandRunner:
 
     def shows_text(self, row: QuestionRow) -> bool:
         """Return whether the answer's text can be shown while it is written."""
-        return self.commands[row.command].ending is not None
+        # The first line of an answer with files says what became of them, and is known only at its end.
+        return self.commands[row.command].ending is not None and not row.files
 
     def placeholder(self, row: QuestionRow) -> OutgoingMessage:
         """Return the message that the question's answer replaces. Raises UsageError if the text cannot be parsed."""
@@ -394,12 +403,15 @@ class CommandRunner:
         if not actions and run.sent_log.requests and row.surface != DIGEST_SURFACE:
             actions = sent_actions(row.id)
         below = (*self._notes(run), *actions) if reply.messages else ()
+        messages = reply.messages
+        if row.files and messages:
+            messages = with_line_above(messages, left_out_files(row.files))
         remembered = None
         if command.remember is not None and row.surface != DIGEST_SURFACE:
             remembered = await run_in_thread_if_long(length, command.remember, result)
         ending = None if command.ending is None else command.ending(result, request, audience)
         return Outcome(
-            messages=with_actions(reply.messages, below),
+            messages=with_actions(messages, below),
             state="answered",
             seconds=self.clock() - run.started,
             remembered=remembered,
