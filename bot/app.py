@@ -42,6 +42,7 @@ from bot.model.question import QuestionRow
 from bot.process import Application, Periodic
 from bot.services import SearchServices, open_limiter, open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
+from bot.slack.files import FileReader
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
@@ -75,6 +76,7 @@ from bot.web.signature import RequestVerifier
 from bot.worker.admin_notices import AdminNotices
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
 from bot.worker.clear_up import ClearUp
+from bot.worker.files import QuestionFiles
 from bot.worker.runner import CommandRunner
 from bot.worker.spending_watch import SpendingWatch, watch
 from bot.worker.worker import QuestionWorker, only_workspace
@@ -174,11 +176,17 @@ class _Parts:
         """Determine how this process calls Slack, and which requests and questions are its own."""
         settings, slack, cancel_runs = self.settings, self.slack, self.stopping.start_runs
         self.installation: Installation | Workspaces
+        self.read_token: Callable[[], Awaitable[str]]
         self.enter_team: Callable[[str], Awaitable[bool]] = only_workspace
         self.find_workspace: FindWorkspace | None = None
         self.flow: InstallationFlow | None = None
         if not settings.oauth_configured:
+
+            async def read_token() -> str:
+                return slack.bot_token or ""
+
             self.client = web_client(slack.bot_token, api_url=slack.api_url, session=self.session)
+            self.read_token = read_token
             self.installation = Installation(
                 client=self.client,
                 workspaces=self.workspaces,
@@ -198,6 +206,7 @@ class _Parts:
             cancel_runs=cancel_runs,
         )
         self.client, self.installation, self.flow = many.client, many.registry, many.flow
+        self.read_token = many.registry.token
         self.enter_team, self.find_workspace = many.registry.enter_team, many.registry.of_request
 
     @cached_property
@@ -381,6 +390,14 @@ class _Parts:
             thread_history=thread_history.before,
             stages=partial(QuestionStages, stages=self.stages, database_retry=self.database_retry),
             answer_parts=self.brought.answer_parts,
+            files=QuestionFiles(
+                reader=FileReader(
+                    client=self.client,
+                    session=self.session,
+                    read_token=self.read_token,
+                    api_url=self.slack.api_url,
+                )
+            ),
             saves_files=settings.send_files or not settings.slack_configured,
             keeps_text=settings.retention_days > 0,
             before_sending=self.meter.keep,

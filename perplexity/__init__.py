@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         API,
         Answer,
         AnswerKind,
+        Attachment,
         Context,
         Done,
         Event,
@@ -73,6 +74,7 @@ __all__ = [
     "Answer",
     "AnswerKind",
     "AskOptions",
+    "Attachment",
     "Attempt",
     "AuthenticationError",
     "BillingError",
@@ -149,7 +151,7 @@ _NAMES = {
     "perplexity.providers.perplexity": "PerplexityProvider",
     "perplexity.retry": "RetryPolicy",
     "perplexity.types": (
-        "API Answer AnswerKind Context Done Event Message Passage Query Question Restarted RunStarted "
+        "API Answer AnswerKind Attachment Context Done Event Message Passage Query Question Restarted RunStarted "
         "SearchQueries SearchResults Source Sources TextDelta Usage"
     ),
 }

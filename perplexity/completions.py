@@ -155,6 +155,7 @@ class Completions:
             answer,
             effort=target.effort if self.wire.takes_effort and target.model is None else None,
             notes=(*answer.notes, *self.wire.notes(question)),
+            attachments=len(question.attachments) if self.wire.takes_files else 0,
             seconds=self.clock() - started,
         )
 

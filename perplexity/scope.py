@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +26,7 @@ class OwnKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class SentRequest:
-    """One request as it was sent: the `service`'s host, the `path`, and the `body`, word for word.
+    """One request as it was sent: the `service`'s host, the `path`, and the `body`, word for word but for files.
 
     The body is JSON; a request without a body has its query in the path. `at` is in seconds since 1970. No header is
     kept, and so no key.
@@ -35,6 +36,28 @@ class SentRequest:
     path: str
     body: str
     at: float
+
+
+class FileText(str):
+    """A file as text in the body of a request: it is sent whole, and recorded as `recorded`."""
+
+    __slots__ = ("recorded",)
+    recorded: str
+
+    def __new__(cls, text: str, *, recorded: str) -> Self:
+        """Return the text."""
+        made = super().__new__(cls, text)
+        made.recorded = recorded
+        return made
+
+
+def recorded_body(body: Any) -> Any:
+    """Return the body of a request without the contents of files."""
+    if isinstance(body, FileText):
+        return body.recorded
+    if isinstance(body, Mapping):
+        return {name: recorded_body(value) for name, value in body.items()}
+    return [recorded_body(value) for value in body] if isinstance(body, list) else body
 
 
 BeforeSending = Callable[[SentRequest], Awaitable[None]]

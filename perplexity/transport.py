@@ -15,6 +15,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from io import BytesIO
 from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -108,6 +109,9 @@ OPEN_SECONDS = 5.0
 
 _LIBRARY_ERRORS = (aiohttp.ClientError, OSError)
 _POOL = 100
+MOST_AT_ONCE = 1024 * 1024
+"""The largest body that is written at once."""
+
 _CHUNK = 64 * 1024
 
 
@@ -150,6 +154,13 @@ def _encode(body: JSON) -> str:
         return _ENCODER.encode(body)
     except (ValueError, RecursionError):
         raise InvalidRequest("the request cannot be written as JSON: NaN, Infinity, or nested too deeply") from None
+
+
+def _payload(content: bytes) -> aiohttp.Payload:
+    """Return the bytes as a body; long ones, such as files, are written piece by piece, so that others have a turn."""
+    if len(content) <= MOST_AT_ONCE:
+        return aiohttp.BytesPayload(content, content_type=_JSON_TYPE)
+    return aiohttp.BytesIOPayload(BytesIO(content), content_type=_JSON_TYPE)
 
 
 def bearer_headers(key: str) -> Mapping[str, str]:
@@ -243,7 +254,7 @@ class Transport:
         self, method: Method, path: str, body: JSON, *, accept: Accept, before_sending: BeforeSending | None
     ) -> aiohttp.ClientResponse:
         text = None if body is None else _encode(body)
-        content = None if text is None else aiohttp.BytesPayload(text.encode(), content_type=_JSON_TYPE)
+        content = None if text is None else _payload(text.encode())
         headers: Mapping[str, str] = self._headers[accept]
         if (own := self._own_key()) is not None:
             headers = {**self._auth_headers(own), "Accept": accept}
@@ -251,7 +262,8 @@ class Transport:
         if log is None and before_sending is not None:
             log = RequestLog()
         if log is not None and (text is not None or "?" in path or before_sending is not None):
-            sent = await log.record(self._host, self._base_path + path, text or "", before_sending=before_sending)
+            kept = "" if text is None else _encode(scope.recorded_body(body))
+            sent = await log.record(self._host, self._base_path + path, kept, before_sending=before_sending)
         try:
             response: aiohttp.ClientResponse = await self._session().request(
                 # A redirect would take the key to any host.

@@ -34,6 +34,15 @@ class Message:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Attachment:
+    """A file for a model: an image (PNG, JPEG, GIF, WebP) or a PDF, by its `media_type`; `name` is sent with a PDF."""
+
+    name: str
+    media_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Query:
     """A raw web search."""
 
@@ -89,6 +98,9 @@ class Question:
 
     tools: tuple[Mapping[str, JSON], ...] = ()
     """Further tools that the service runs, such as `{"type": "fetch_url"}`; Sonar models accept none."""
+
+    attachments: tuple[Attachment, ...] = ()
+    """Files that belong to the last turn; a service that takes none answers without them (`Answer.attachments`)."""
 
     news: bool = False
     """Whether to answer from news."""
@@ -241,6 +253,9 @@ class Answer:
 
     as_of: str = ""
     """A line to show first if the cited sources are older than the question asked for."""
+
+    attachments: int = 0
+    """The number of files that the model was given."""
 
     stand_in: str = ""
     """A line to show above the answer if it is another provider's, or made with less effort."""

@@ -35,7 +35,8 @@ class ChannelSettings:
 
     `allow` and `deny` are host names without a `-`; an empty `allow` allows all. `askers` is `EVERYONE`, `ADMINS`, or
     user ids separated by spaces. `history` is whether earlier messages of a thread are sent with a question. `external`
-    is whether guests and people from elsewhere may ask. `max_effort`, `models` and `instructions` are as in
+    is whether guests and people from elsewhere may ask. `files` is whether the files of questions are sent, if the
+    workspace allows it. `max_effort`, `models` and `instructions` are as in
     `WorkspaceSettings`.
     """
 
@@ -53,6 +54,7 @@ class ChannelSettings:
     history: bool | None = None
     follow_ups: bool | None = None
     external: bool | None = None
+    files: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,8 @@ class WorkspaceSettings:
     """The rules of a workspace, which its channels can only narrow: `allow` and `deny` as in `ChannelSettings`.
 
     `models` are the allowed models as `vendor/model`; `NO_MODELS` allows none, an empty tuple all. `instructions` come
-    before each conversation. `store_nothing` excludes answers that the search service would store.
+    before each conversation. `store_nothing` excludes answers that the search service would store. `files` allows
+    sending the files of questions.
     """
 
     place: ClassVar[str] = "workspace"
@@ -69,6 +72,7 @@ class WorkspaceSettings:
     models: tuple[str, ...] = ()
     instructions: str | None = None
     store_nothing: bool | None = None
+    files: bool | None = None
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 

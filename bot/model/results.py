@@ -104,5 +104,6 @@ def _load_answer(fields: Mapping[str, Any]) -> Answer:
         notes=as_texts(fields.get("notes")),
         failed=tuple(load_attempt(one) for one in as_objects(fields.get("failed"))),
         as_of=as_text(fields.get("as_of")),
+        attachments=as_count(fields.get("attachments")) or 0,
         stand_in=as_text(fields.get("stand_in")),
     )

@@ -185,6 +185,7 @@ _ASKERS = replace(
     choices={EVERYONE: "Everyone", ADMINS: "Admins"},
 )
 
+_FILES = "Images and PDFs in questions are sent to the search service"
 _MODELS_HINT = "names such as openai/gpt-6-luna, separated by commas, or none"
 _LIMITS = (
     _chosen("max-effort", "How long to think at most", "as long as asked", THINK, parse=_choice("max-effort", EFFORTS)),
@@ -229,12 +230,14 @@ CHANNEL = (
     _switch("history", "Questions in a thread include what others wrote there"),
     _FOLLOW_UPS,
     _switch("external", "Guests and people from other organizations may ask"),
+    _chosen("files", _FILES, "as in the workspace", _ON_OFF, parse=_on_off("files")),
 )
 """The settings of a channel, set by its creator and admins."""
 
 WORKSPACE = (
     *_LIMITS,
-    _chosen("store-nothing", "Store nothing at the search service", "off", _ON_OFF, parse=_on_off("store-nothing")),
+    _switch("store-nothing", "Store nothing at the search service"),
+    _switch("files", _FILES),
 )
 """The settings of the whole workspace, set by admins; a channel's can only narrow them."""
 

@@ -47,6 +47,12 @@ SCOPES = (
         without="The slash commands do not exist.",
     ),
     OAuthScope(
+        name="files:read",
+        why="Optional: reads the images and PDFs of a question, where an admin allows that they are sent.",
+        without="Files in questions are not read, and the answer says so.",
+        optional=True,
+    ),
+    OAuthScope(
         name="im:history",
         why="Receives direct messages to the app; after a lost reply from Slack, the app checks there whether its own "
         "message arrived, instead of sending it twice, and whether someone replied to an answer whose question was "

@@ -1,20 +1,47 @@
-"""What becomes of the files of a question, which the first line of its answer says."""
+"""What becomes of the files of a question, which the first line of its answer says.
+
+Images and PDFs go to the search service with the question, where an admin allows it. They are in memory until the
+question is answered, and nowhere else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from bot.blocks.escaping import one_line, shorten
-from bot.model.question import SharedFile
+from bot.commands.ask import ASK
+from bot.model.question import QuestionRow, SharedFile
+from bot.slack.files import MAX_BYTES, FileReader, Trouble, Unreadable, media_type
 from perplexity.notes import join_clauses
+from perplexity.steps import Call, Replies, Request
+from perplexity.types import Answer, Attachment, Query
 
 LONGEST_NAME = 60
 MOST_NAMED = 5
+MOST_FILES = 5
+"""The most files of one question that are read."""
 
+MEMORY = 64 * 1024 * 1024
+"""The most bytes of files in the memory of a process; questions whose files do not fit wait."""
 
-def left_out_files(files: Sequence[SharedFile]) -> str:
-    """Return the sentence that files were not read."""
-    return f"I don’t read files, so I left out {named(files)}."
+Fate = Literal["read", "forbidden", "command", "many", "untaken"] | Trouble
+
+_SENTENCES: dict[Fate, str] = {
+    "read": "I read {files}.",
+    "forbidden": "I didn’t read {files}: files are not allowed here. An admin can allow them in my settings.",
+    "command": "I didn’t read {files}: only a question to the search service takes files.",
+    "untaken": "This answer was made without {files}: {provider} takes no files.",
+    "many": f"I read at most {MOST_FILES} files, so I left out {{files}}.",
+    "scope": "I couldn’t read {files}: I need the scope `files:read`, which an admin can give me.",
+    "large": f"I left out {{files}}: all files together may have {MAX_BYTES >> 20} MB.",
+    "type": "I left out {files}: I read images and PDFs only.",
+    "refused": "I couldn’t read {files}: Slack didn’t give me the file.",
+}
+"""What is said of files by what became of them, in this order."""
 
 
 def named(files: Sequence[SharedFile]) -> str:
@@ -22,3 +49,103 @@ def named(files: Sequence[SharedFile]) -> str:
     names = [shorten(one_line(file.name), LONGEST_NAME) or "a file" for file in files]
     more = len(names) - MOST_NAMED
     return join_clauses(names if more <= 0 else [*names[:MOST_NAMED], f"{more} more"])
+
+
+@dataclass(kw_only=True)
+class GivenFiles:
+    """The step that gives a question's files to the model, and the line on what became of them."""
+
+    fates: dict[SharedFile, Fate] = field(default_factory=dict)
+    attachments: tuple[Attachment, ...] = ()
+    answer: Answer | None = None
+
+    @property
+    def line(self) -> str:
+        """The sentences on all files; empty without files."""
+        if self.answer is None or not self.answer.attachments:
+            instead: Fate = "command" if self.answer is None else "untaken"
+            fates = {file: instead if fate == "read" else fate for file, fate in self.fates.items()}
+        else:
+            fates = self.fates
+        provider = self.answer.provider if self.answer is not None else ""
+        grouped = {fate: [file for file, one in fates.items() if one == fate] for fate in _SENTENCES}
+        return " ".join(
+            _SENTENCES[fate].format(files=named(files), provider=provider) for fate, files in grouped.items() if files
+        )
+
+    async def around(self, request: Request, call: Call[Request]) -> Replies:
+        """Make the call with the files."""
+        if not isinstance(request, Query):
+            request = replace(request, attachments=self.attachments)
+        async with aclosing(call(request)) as replies:
+            async for reply in replies:
+                if isinstance(reply, Answer):
+                    self.answer = reply
+                yield reply
+
+
+@dataclass(kw_only=True)
+class FileMemory:
+    """The bytes of files that a process may still read."""
+
+    left: int = MEMORY
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def take(self, size: int) -> None:
+        """Wait until so much memory is left, and take it."""
+        async with self.changed:
+            await self.changed.wait_for(lambda: self.left >= size)
+            self.left -= size
+
+    async def give_back(self, size: int) -> None:
+        """Give memory back to the questions that wait for it."""
+        async with self.changed:
+            self.left += size
+            self.changed.notify_all()
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionFiles:
+    """Reads the files of questions; without a `reader`, none can be read."""
+
+    reader: FileReader | None = None
+    memory: FileMemory = field(default_factory=FileMemory)
+
+    @asynccontextmanager
+    async def given(self, row: QuestionRow) -> AsyncIterator[GivenFiles]:
+        """Yield the files of a question, which are in memory until the end of the block."""
+        everywhere, here = row.preferences.workspace.files, row.preferences.channel.files
+        if self.reader is None or not everywhere or here is False:
+            yield GivenFiles(fates=dict.fromkeys(row.files, "forbidden"))
+        elif row.command != ASK.name or not row.files:
+            yield GivenFiles(fates=dict.fromkeys(row.files, "command"))
+        else:
+            await self.memory.take(MAX_BYTES)
+            used = MAX_BYTES
+            try:
+                given = await _read(self.reader, row.files)
+                used = sum(len(one.data) for one in given.attachments)
+                await self.memory.give_back(MAX_BYTES - used)
+                yield given
+            finally:
+                await self.memory.give_back(used)
+
+
+async def _read(reader: FileReader, files: Sequence[SharedFile]) -> GivenFiles:
+    given, left = GivenFiles(), MAX_BYTES
+    for place, file in enumerate(files, 1):
+        if place > MOST_FILES:
+            given.fates[file] = "many"
+            continue
+        try:
+            name, data = await reader.read(file.id, most=left)
+        except Unreadable as error:
+            given.fates[file] = error.trouble
+            continue
+        left -= len(data)
+        given.fates[SharedFile(id=file.id, name=name or file.name)] = "read"
+        # Its own name stays in Slack: it is text that nobody has checked.
+        ending = media_type(data).rpartition("/")[2]
+        one = Attachment(name=f"file-{place}.{ending}", media_type=media_type(data), data=data)
+        given.attachments += (one,)
+    return given

@@ -45,7 +45,7 @@ from bot.storage.shared_answers import SharedAnswers
 from bot.streaming.live import LiveAnswer
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
-from bot.worker.files import left_out_files
+from bot.worker.files import QuestionFiles
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.errors import (
     AllProvidersFailed,
@@ -110,12 +110,12 @@ class CommandRunner:
     """Runs the commands of questions. `commands` are by name; `clock` measures seconds; `stops` ends stopped work.
 
     `thread_history` returns the messages that people wrote in a thread before a question, except those with the given
-    `ts`. `saves_files` is whether answers can be saved as files; `answer_parts` are the features' additions below
-    answers. `umbrella` is the slash command under which every command can be typed. `stages` saves the stages of a
-    question that takes minutes; `cancel_runs` cancels a question's runs at the services when the question is given up.
-    With `keeps_text`, an answer can build on earlier ones. `before_sending` saves each request before it is sent,
-    unless its reservation did. `shared_answers` holds the answers to the app's own offers; without it, each is asked
-    anew. `reasoning_effort` is the effort of reasoning. `now` returns seconds since 1970.
+    `ts`. `files` reads the files of questions. `saves_files` is whether answers can be saved as files; `answer_parts`
+    are the features' additions below answers. `umbrella` is the slash command under which every command can be typed.
+    `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
+    when the question is given up. With `keeps_text`, an answer can build on earlier ones. `before_sending` saves each
+    request before it is sent, unless its reservation did. `shared_answers` holds the answers to the app's own offers;
+    without it, each is asked anew. `reasoning_effort` is the effort of reasoning. `now` returns seconds since 1970.
     """
 
     questions: QuestionStore
@@ -127,6 +127,7 @@ class CommandRunner:
     thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
     umbrella: str = f"/{ROOT_COMMAND}"
     stages: Callable[..., StageStore] = lambda row: NullStageStore()
+    files: QuestionFiles = field(default_factory=QuestionFiles)
     reasoning_effort: Effort = "medium"
     saves_files: bool = True
     answer_parts: Sequence[AnswerPart] = ()
@@ -345,9 +346,14 @@ class CommandRunner:
         run.shared.clear()  # It may be run again.
         request, alone = await self._request(row, command)
         audience = self._audience(row, request)
-        context = await self._context(run, audience, alone=alone)
-        result = await self.stops.guard(row, command.answer(request, context))
-        return await self._answered(run, request, audience, result)
+        result, said = await self.stops.guard(row, self._answer(run, request, audience, alone=alone))
+        return await self._answered(run, request, audience, result, above=said)
+
+    async def _answer(self, run: _Run, request: Any, audience: Audience, *, alone: bool) -> tuple[Any, str]:
+        """Return the command's result, and the line above it: what became of the files of the question."""
+        async with self.files.given(run.row) as given:
+            context = await self._context(run, audience, alone=alone, steps=[given] if given.attachments else [])
+            return await run.command.answer(request, context), given.line
 
     async def _request(self, row: QuestionRow, command: Command[Any, Any]) -> tuple[Any, bool]:
         """Return the request, and whether it is one of the app's own offers, asked of the web alone."""
@@ -356,7 +362,7 @@ class CommandRunner:
             settings = preferred(row.preferences)
             # A question from a button below an answer is as private as its text says, whatever was set since.
             request = command.prefer(request, replace(settings, public=None) if row.action else settings)
-        alone = row.action in {"", EXAMPLES} and is_offered(row.command, row.text)
+        alone = row.action in {"", EXAMPLES} and is_offered(row.command, row.text) and not row.files
         if command.add_turns is not None:
             turns = [] if row.conversation in {None, row.id} else await self._earlier_turns(row)
             thread = await self._thread(row, turns)
@@ -364,7 +370,9 @@ class CommandRunner:
                 return command.add_turns(request, turns, thread), False
         return request, alone
 
-    async def _context(self, run: _Run, audience: Audience, *, alone: bool) -> CommandContext:
+    async def _context(
+        self, run: _Run, audience: Audience, *, alone: bool, steps: Sequence[Step] = ()
+    ) -> CommandContext:
         """Return the means of the command. Raises Refused if the rules of the question's place exclude the command."""
         row, command, live = run.row, run.command, run.live
         if command.effort is not None:
@@ -378,7 +386,7 @@ class CommandRunner:
             if not await self._still_ours(row):
                 raise RequestCancelled("the question was stopped, or is another worker's")
 
-        pool, sharing = self.shared_answers, list[Step]()
+        pool, sharing = self.shared_answers, list(steps)
         if pool is not None and alone:
             # The list receives the time of a shared answer, for the note below.
             sharing.append(SharedAnswers(pool=pool, row=row, on_shared=run.shared.append))
@@ -395,7 +403,7 @@ class CommandRunner:
             now=self.now,
         )
 
-    async def _answered(self, run: _Run, request: Any, audience: Audience, result: Any) -> Outcome:
+    async def _answered(self, run: _Run, request: Any, audience: Audience, result: Any, *, above: str) -> Outcome:
         row, command = run.row, run.command
         length = command.result_length(result)
         reply = await run_in_thread_if_long(length, command.render, result, request, audience)
@@ -403,9 +411,7 @@ class CommandRunner:
         if not actions and run.sent_log.requests and row.surface != DIGEST_SURFACE:
             actions = sent_actions(row.id)
         below = (*self._notes(run), *actions) if reply.messages else ()
-        messages = reply.messages
-        if row.files and messages:
-            messages = with_line_above(messages, left_out_files(row.files))
+        messages = with_line_above(reply.messages, above) if above and reply.messages else reply.messages
         remembered = None
         if command.remember is not None and row.surface != DIGEST_SURFACE:
             remembered = await run_in_thread_if_long(length, command.remember, result)

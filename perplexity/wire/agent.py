@@ -7,17 +7,19 @@ https://docs.perplexity.ai/docs/agent-api
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perplexity.errors import InvalidRequest, MalformedResponse, PerplexityError, RunFailed
 from perplexity.models import Target
+from perplexity.scope import FileText
 from perplexity.types import (
     JSON,
     Answer,
+    Attachment,
     Done,
     Event,
-    Message,
     Question,
     RunStarted,
     SearchQueries,
@@ -301,6 +303,7 @@ class Agent(Wire):
     supports_runs = True
     takes_effort = True
     takes_tools = True
+    takes_files = True
 
     def check(self, question: Question) -> None:
         """Raise InvalidRequest for a mode, which the Agent API does not have, and for tools that nobody would run."""
@@ -328,7 +331,7 @@ class Agent(Wire):
         }
         return {
             **_model_fields(target, searches=not question.offline),
-            "input": _input(question.messages),
+            "input": _input(question),
             "store": target.background,
             **{name: value for name, value in wanted.items() if value},
         }
@@ -374,10 +377,26 @@ def _model_fields(target: Target, *, searches: bool) -> dict[str, JSON]:
     return pinned
 
 
-def _input(messages: tuple[Message, ...]) -> JSON:
-    if len(messages) == 1 and messages[0].role == "user":
+def _input(question: Question) -> JSON:
+    messages, files = question.messages, question.attachments
+    if len(messages) == 1 and messages[0].role == "user" and not files:
         return messages[0].content
-    return [{"type": "message", "role": message.role, "content": message.content} for message in messages]
+    items: list[dict[str, JSON]] = [
+        {"type": "message", "role": message.role, "content": message.content} for message in messages
+    ]
+    if files:
+        items[-1]["content"] = [{"type": "input_text", "text": messages[-1].content}, *map(_file, files)]
+    return items
+
+
+def _file(file: Attachment) -> JSON:
+    data = FileText(
+        f"data:{file.media_type};base64,{b64encode(file.data).decode()}",
+        recorded=f"({file.media_type}, {len(file.data):,} bytes)",
+    )
+    if file.media_type.startswith("image/"):
+        return {"type": "input_image", "image_url": data}
+    return {"type": "input_file", "filename": file.name, "file_data": data}
 
 
 def _tools(question: Question, *, forced: bool) -> list[JSON]:

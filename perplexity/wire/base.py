@@ -48,8 +48,8 @@ class Wire(Protocol):
     """A format of the requests and responses for answers, at one path of one service.
 
     `supports_runs` says whether a run may continue at the service without a connection and be resumed by its id;
-    `takes_tools`, whether a model may be given tools in addition to its search; `takes_effort`, whether a request names
-    an effort instead of a model.
+    `takes_tools`, whether a model may be given tools in addition to its search; `takes_files`, whether it may be given
+    files; `takes_effort`, whether a request names an effort instead of a model.
     """
 
     @property
@@ -65,6 +65,7 @@ class Wire(Protocol):
     supports_runs: ClassVar[bool] = False
     takes_effort: ClassVar[bool] = False
     takes_tools: ClassVar[bool] = False
+    takes_files: ClassVar[bool] = False
 
     def check(self, question: Question) -> None:
         """Raise InvalidRequest for a question that this wire cannot carry."""

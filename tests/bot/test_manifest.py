@@ -87,6 +87,7 @@ def test_its_scopes_are_those_that_are_used() -> None:
         "assistant:write",
         "chat:write",
         "commands",
+        "files:read",
         "im:history",
         "im:write",
         "usergroups:read",
@@ -97,7 +98,7 @@ def test_its_scopes_are_those_that_are_used() -> None:
 def test_what_is_optional_is_asked_for_and_may_be_left_out() -> None:
     scopes = read(as_yaml(OFFERS, features=Features(channels=True)))["oauth_config"]["scopes"]
 
-    assert scopes["bot_optional"] == ["channels:read", "groups:read", "usergroups:read"]
+    assert scopes["bot_optional"] == ["channels:read", "files:read", "groups:read", "usergroups:read"]
     assert set(scopes["bot_optional"]) < set(scopes["bot"])
 
 

@@ -7,7 +7,7 @@ import json
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
@@ -19,7 +19,7 @@ from bot.playground.slack.response_urls import ClosedError, ResponseUrlToken, Us
 from bot.playground.slack.streams import Stream
 from bot.playground.slack.timeline import Author, SlackMessage, Timeline
 from bot.playground.slack.views import OpenViews, View
-from bot.playground.slack.web_api import METHODS, UPLOAD, Arguments, Method, WebApi, check
+from bot.playground.slack.web_api import DOWNLOAD, METHODS, UPLOAD, Arguments, Method, WebApi, check
 from bot.playground.slack.workspace import Channel, Workspace
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, SCOPES
 from tests.fakes.loopback import LoopbackServer
@@ -197,6 +197,7 @@ class FakeSlack(LoopbackServer):
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refusals: list[str] = []
         self.deleted: set[str] = set()
+        self.downloads: list[str] = []
         self.methods: dict[str, Method] = {}
         self.written: dict[tuple[str, str], dict[str, Any]] = {}
         self.lasting: dict[str, Fault] = {}
@@ -218,6 +219,7 @@ class FakeSlack(LoopbackServer):
         return [
             web.post("/response/{token:.*}", self._response_url),
             web.post(UPLOAD + "{file}", self._upload),
+            web.get(DOWNLOAD + "{file}", self._download),
             web.route("*", "/api/{method}", self._api),
         ]
 
@@ -423,6 +425,23 @@ class FakeSlack(LoopbackServer):
     async def _upload(self, request: web.Request) -> web.Response:
         taken = self.timeline.files.upload(request.match_info["file"], await request.read())
         return web.Response(status=200 if taken else 400)
+
+    def share(self, name: str, content: bytes) -> dict[str, Any]:
+        """Have a person share a file; return it as an event shows it. Its content is of any size."""
+        files = self.timeline.files
+        file = files.announce(name=name, length=1)
+        files.put(replace(file, size=len(content), content=content, title=name))
+        return file.as_slack()
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        """Serve a file to the app alone; anyone else is led to the page for signing in, as in Slack."""
+        self.downloads.append(file_id := request.match_info["file"])
+        file, token = self.timeline.files.find(file_id), request.headers.get("Authorization", "")
+        if token.removeprefix("Bearer ") != self.token or file is None or file.content is None:
+            return web.Response(status=302, headers={"Location": f"{self.origin}/signin"})
+        if (fault := self._next_fault("download")) is not None:
+            return await _fail_with(fault, request)
+        return web.Response(body=file.content, content_type="application/octet-stream")
 
     async def _response_url(self, request: web.Request) -> web.StreamResponse:
         token = request.match_info["token"]

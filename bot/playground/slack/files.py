@@ -69,14 +69,14 @@ class Files:
             raise SlackError("invalid_arguments")
         if size > MAX_FILE_BYTES:
             raise SlackError("file_upload_size_restricted")
-        return self._keep(File(id=f"F{secrets.token_hex(5).upper()}", name=name, size=size))
+        return self.put(File(id=f"F{secrets.token_hex(5).upper()}", name=name, size=size))
 
     def upload(self, file_id: str, content: bytes) -> bool:
         """Store the content of a file; return False unless it is expected and has the announced length."""
         file = self._files.get(file_id)
         if file is None or file.content is not None or len(content) != file.size:
             return False
-        self._keep(replace(file, content=content))
+        self.put(replace(file, content=content))
         return True
 
     def complete(self, named: Sequence[object]) -> tuple[File, ...]:
@@ -101,9 +101,10 @@ class Files:
         title = named.get("title") or file.name
         if not isinstance(title, str) or len(title) > MAX_NAME:
             raise SlackError("invalid_arguments")
-        return self._keep(replace(file, title=title))
+        return self.put(replace(file, title=title))
 
-    def _keep(self, file: File) -> File:
+    def put(self, file: File) -> File:
+        """Keep a file, in place of the same one; the oldest are dropped."""
         self._files[file.id] = file
         while len(self._files) > self._max_files:
             del self._files[next(iter(self._files))]

@@ -312,6 +312,13 @@ async def _complete_upload(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"files": [file.as_slack() for file in files]}
 
 
+@_method("files.info", scope="files:read")
+async def _file_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    if (file := api.timeline.files.find(text_of(arguments, "file"))) is None:
+        raise SlackError("file_not_found")
+    return {"file": file.as_slack() | {"file_access": "visible", "url_private": f"{api.origin}{DOWNLOAD}{file.id}"}}
+
+
 @_method("users.info", scope="users:read")
 async def _user_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"user": _user(api, arguments)}
@@ -335,7 +342,8 @@ async def _validate(_: WebApi, arguments: Arguments) -> dict[str, Any]:
 
 
 UPLOAD = "/playground/upload/"
-"""The address for uploads, followed by a file's id."""
+DOWNLOAD = "/files-pri/"
+"""The addresses for uploads and downloads, followed by a file's id."""
 
 
 @_method("users.list", scope="users:read")

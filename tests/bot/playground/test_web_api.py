@@ -241,6 +241,7 @@ async def test_a_method_without_its_scope_is_refused() -> None:
         "conversations.replies": "channels:history",
         "conversations.members": "channels:read",
         "files.completeUploadExternal": "files:write",
+        "files.info": "files:read",
         "files.getUploadURLExternal": "files:write",
         "users.info": "users:read",
         "users.list": "users:read",

@@ -37,6 +37,7 @@ METHODS = {
     "conversations_history": HISTORY,
     "conversations_open": "im:write",
     "conversations_replies": HISTORY,
+    "files_info": "files:read",
     "files_upload_v2": "files:write",
     "oauth_v2_access": NONE,
     "oauth_v2_exchange": NONE,

@@ -18,7 +18,8 @@ from perplexity.errors import (
 )
 from perplexity.filters import Filters
 from perplexity.models import resolve
-from perplexity.types import AnswerKind, Message, Question, Usage
+from perplexity.scope import recorded_body
+from perplexity.types import AnswerKind, Attachment, Message, Question, Usage
 from perplexity.wire.agent import INSTRUCTIONS, Agent
 from perplexity.wire.json import loads
 from tests.fakes.perplexity import AGENT_FIELDS, FILTER_FIELDS, TOOL_FIELDS, fixture
@@ -33,6 +34,37 @@ def question(text: str = "why", **more: Any) -> Question:
 
 def body(model: str | None = None, *, stream: bool = False, reasoning: bool = False, **more: Any) -> dict[str, Any]:
     return WIRE.build(question(**more), resolve(model, reasoning=reasoning), stream=stream)
+
+
+def test_files_are_parts_of_the_last_turn__recorded_without_their_contents() -> None:
+    files = (
+        Attachment(name="a.png", media_type="image/png", data=b"image"),
+        Attachment(name="b.pdf", media_type="application/pdf", data=b"pages"),
+    )
+    turns = (Message(role="user", content="what is this"), Message(role="assistant", content="A chart."))
+    built = WIRE.build(
+        Question(messages=(*turns, Message(role="user", content="and this")), attachments=files),
+        resolve(None),
+        stream=False,
+    )
+
+    assert json.loads(json.dumps(built["input"]))[1:] == [
+        {"type": "message", "role": "assistant", "content": "A chart."},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "and this"},
+                {"type": "input_image", "image_url": "data:image/png;base64,aW1hZ2U="},
+                {"type": "input_file", "filename": "b.pdf", "file_data": "data:application/pdf;base64,cGFnZXM="},
+            ],
+        },
+    ]
+    assert recorded_body(built)["input"][2]["content"] == [
+        {"type": "input_text", "text": "and this"},
+        {"type": "input_image", "image_url": "(image/png, 5 bytes)"},
+        {"type": "input_file", "filename": "b.pdf", "file_data": "(application/pdf, 5 bytes)"},
+    ]
 
 
 @pytest.mark.parametrize(
