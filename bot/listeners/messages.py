@@ -17,6 +17,7 @@ from slack_bolt.response import BoltResponse
 
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.examples import greeting_message
+from bot.blocks.messages import with_line_above
 from bot.commands.ask import ASK
 from bot.commands.help import text_message
 from bot.commands.routing import begins_conversation, is_offered, is_talk, route_message
@@ -42,6 +43,8 @@ NOT_SAVED = (
     "I can’t reach my database just now. I’ll keep trying for about five minutes. "
     "If you have no answer by then, please ask again."
 )
+
+FILES_ALONE = "I didn’t read your file, since there is no question with it. Please send both in one message."
 
 REPLY_SECONDS = 0.5
 RECORD_SECONDS = 0.5
@@ -207,6 +210,8 @@ async def _greet(question: NewQuestion, event: MessageEvent, context: ListenerCo
     """Answer small talk, once for all deliveries of the message."""
     if await context.questions.take_delivery(f"{event.delivery_key}:talk"):
         said = greeting_message(small_talk_kind(question.text))
+        if event.files:
+            (said,) = with_line_above((said,), FILES_ALONE)
         context.start(_send_to_asker(event, said, context))
         log.info("small_talk.answered", extra={"surface": event.surface})
 

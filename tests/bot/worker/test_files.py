@@ -111,6 +111,21 @@ async def test_a_direct_message_with_a_file_sends_it_too(harness: Driver) -> Non
     assert len(sent_parts(harness)) == 2
 
 
+async def test_a_file_without_a_question_is_not_ignored_in_silence(harness: Driver) -> None:
+    await harness.send_direct_message("", ts="1795255200.000200", files=[harness.slack.share("a.png", PNG)])
+    await harness.slack.wait_for_text("Please send both in one message.")
+
+    assert await harness.rows("SELECT count(*) FROM questions") == [(0,)]
+
+
+@pytest.mark.settings(perplexity_api="sonar")
+async def test_the_older_api_takes_no_files(harness: Driver) -> None:
+    await harness.execute(ALLOWED)
+    answer = await harness.answered_mention("what is it", files=[harness.slack.share("a.png", PNG)])
+
+    assert first_line(answer) == "This answer was made without a.png: Perplexity takes no files."
+
+
 async def test_what_was_sent_names_the_file_and_nothing_keeps_its_contents(harness: Driver) -> None:
     await asked(harness, harness.slack.share("report.pdf", PDF))
 
