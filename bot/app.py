@@ -335,9 +335,11 @@ class _Parts:
             home=self.home_tabs,
             together=lambda: self.together,
             chain=self.search.chain,
+            metrics=self.metrics,
             files=self.files,
             notices=self.notices,
             service_limits=self.limiter.uses,
+            reply_listeners=self.meter.listeners,
             cancel_runs=self.stopping.start_runs,
             start=self.background.start,
         )

@@ -18,6 +18,7 @@ from bot.listeners.admission import Admission
 from bot.listeners.context import Register
 from bot.listeners.slash import Opening
 from bot.manifest import SHORTCUTS, Offers, Shortcut
+from bot.metering import OnReply
 from bot.model.admin import FindProblems, LaneUse, Problem
 from bot.model.home import HomeSection, Place
 from bot.model.message import Block
@@ -27,6 +28,7 @@ from bot.settings import Settings
 from bot.slack.messages import Chat
 from bot.slack.users import Admins, SlackUsers
 from bot.storage.questions import Pool, QuestionStore
+from bot.web.metrics import Metrics
 from bot.worker.admin_notices import AdminNotices
 from bot.worker.background import FileUploader
 
@@ -51,7 +53,7 @@ class Core:
 
     `work` are connections for the work on questions; `acks`, and those of `questions`, are for acknowledgements.
     `slash` is the umbrella command. `start` runs work in the background, `cancel_runs` starts cancelling runs at the
-    services.
+    services. `reply_listeners` are called with each reply that is paid for.
     """
 
     settings: Settings
@@ -66,9 +68,11 @@ class Core:
     home: HomeTabs
     together: Callable[[], Together]
     chain: Chain
+    metrics: Metrics
     files: FileUploader
     notices: AdminNotices
     service_limits: Callable[[], Awaitable[Sequence[LaneUse]]]
+    reply_listeners: list[OnReply]
     cancel_runs: Callable[[Sequence[str]], None]
     start: Callable[[Coroutine[Any, Any, None]], None]
 

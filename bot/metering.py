@@ -46,7 +46,10 @@ from perplexity.errors import (
 from perplexity.models import Effort, resolve
 from perplexity.scope import SentRequest
 from perplexity.steps import Call, Replies, Reply, Request
-from perplexity.types import Answer, Query, Question
+from perplexity.types import Answer, Query, Question, SearchResults
+
+OnReply = Callable[[Query | Question, Reply], None]
+"""Called with each reply that is paid for, and its request as it was sent."""
 
 SPENDING_PAUSED = "An admin has paused all paid searches, so I can’t answer now. Ask again when they are resumed."
 BUDGET_UNKNOWN = "I can’t reach my database, so I can’t check the budget. Ask again in a minute."
@@ -142,6 +145,7 @@ class Meter:
     ledger: Ledger
     database_retry: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=AWAY_SECONDS))
     new_id: Callable[[], UUID] = uuid4
+    listeners: list[OnReply] = field(default_factory=list)
 
     async def reserve(
         self, provider: str, effort: str, *, resumes: bool = False, request: SentRequest | None = None
@@ -284,7 +288,10 @@ class Metering:
             async for reply in replies:
                 if isinstance(reply, Reply):
                     paid.succeeded(reply.cost_usd)
-                yield reply
+                    for listen in self.meter.listeners:
+                        listen(asked, reply)
+                # Only they see the shape, so that it is stored with no answer.
+                yield replace(reply, shape=None) if isinstance(reply, Answer | SearchResults) else reply
 
     def _paid(self, effort: str) -> PaidCall:
         return PaidCall(meter=self.meter, provider=self.name, effort=effort, announced=self.announced)

@@ -205,6 +205,8 @@ class SearchResults:
     cost_usd: float | None = None
     notes: tuple[str, ...] = ()
     failed: tuple[Attempt, ...] = ()
+    shape: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+    """The names and types of the response's fields, such as "usage.cost: object"; None if they are not known."""
 
 
 class AnswerKind(StrEnum):
@@ -259,6 +261,9 @@ class Answer:
 
     stand_in: str = ""
     """A line to show above the answer if it is another provider's, or made with less effort."""
+
+    shape: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+    """As in `SearchResults`."""
 
     @property
     def cost_usd(self) -> float | None:

@@ -88,6 +88,7 @@ _OWN_DIGEST: LiteralString = (
     "digest_id IN (SELECT id FROM digests WHERE user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s))"
 )
 _HOUR_AGO: LiteralString = "at < now() - interval '1 hour'"
+_LONG_AGO: LiteralString = "at < now() - interval '90 days'"
 _HAS_TEXT: LiteralString = "EXISTS (SELECT 1 FROM questions q WHERE q.id = question_id AND q.text_deleted_at IS NULL)"
 _SETTLED_LONG_AGO: LiteralString = "settled_at <= now() - %(days)s * interval '1 day'"
 
@@ -314,6 +315,17 @@ TABLES: Mapping[str, Table] = {
     ),
     "attempts": Table(
         columns=_columns(none="id at provider kind seconds error_class cost_usd"),
+    ),
+    "provider_answers": Table(
+        holds="What the last answers of a service show of it: model, tokens, cost, number of sources, fields.",
+        outdated=_LONG_AGO,
+        columns=_columns(none="id provider preset at shown"),
+    ),
+    # Both go together: answers from before a change that is forgotten would show it again.
+    "provider_changes": Table(
+        holds="Lasting changes of a service, such as another model.",
+        outdated=_LONG_AGO,
+        columns=_columns(none="provider preset kind at before after found_at"),
     ),
     # Without the person, the cost of a call stays for the workspace's sums.
     "ledger": Table(

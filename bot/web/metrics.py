@@ -38,6 +38,9 @@ class Metrics:
         self._needs_admin = gauge(
             "provider_needs_an_admin", "1 while a provider rejects the key or is out of credit", ["provider"]
         )
+        self._provider_changes = gauge(
+            "provider_changes", "Lasting changes of a provider, found in the last 7 days", ["provider", "kind"]
+        )
         self._audit = gauge("audit_ok", "0 while the audit log is not written")
         self._audit.set(1)
         self._audit_waiting = gauge("audit_waiting_seconds", "Age of the oldest entry that waits to be chained")
@@ -89,6 +92,12 @@ class Metrics:
         self._needs_admin.clear()
         for provider in providers:
             self._needs_admin.labels(provider).set(1)
+
+    def set_provider_changes(self, found: Mapping[tuple[str, str], int]) -> None:
+        """Set the number of lasting changes by provider and kind, found by any process."""
+        self._provider_changes.clear()
+        for (provider, kind), count in found.items():
+            self._provider_changes.labels(provider, kind).set(count)
 
     def set_audit(self, health: AuditHealth) -> None:
         """Set whether the audit log is being written, by any process."""

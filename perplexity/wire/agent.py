@@ -30,7 +30,7 @@ from perplexity.types import (
 )
 from perplexity.wire.base import StreamReader, Wire, common_filters
 from perplexity.wire.errors import error_from_object, sanitize_message, service_name
-from perplexity.wire.json import as_count, as_object, as_objects, as_text, as_texts, cost_of
+from perplexity.wire.json import as_count, as_object, as_objects, as_text, as_texts, cost_of, shape_of
 from perplexity.wire.sources import MergeSchedule, merge
 
 PROVIDER = "Perplexity"
@@ -66,6 +66,7 @@ def build_answer(body: Mapping[str, JSON], *, text: str, sources: tuple[Source, 
         incomplete=incomplete,
         usage=usage,
         id=sanitize_message(body.get("id")) or None,
+        shape=shape_of(body),
     )
 
 

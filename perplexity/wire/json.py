@@ -84,6 +84,31 @@ def as_count(value: JSON) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
+_TYPES = {bool: "boolean", int: "number", float: "number", str: "string", dict: "object", list: "array"}
+_MOST_FIELDS = 300
+
+
+def shape_of(value: JSON) -> tuple[str, ...]:
+    """Return the names and types of all fields, such as "usage.cost: object", sorted; no values.
+
+    A null has no type, so its field is left out. A name that could be text from outside becomes a star.
+    """
+    fields, pending = set[str](), [("", value)]
+    while pending and len(fields) < _MOST_FIELDS:
+        path, part = pending.pop()
+        if path and type(part) in _TYPES:
+            fields.add(f"{path}: {_TYPES[type(part)]}")
+        if isinstance(part, dict):
+            pending += [(f"{path}.{_field_name(name)}".removeprefix("."), inner) for name, inner in part.items()]
+        elif isinstance(part, list):
+            pending += [(f"{path}[]", inner) for inner in part]
+    return tuple(sorted(fields))
+
+
+def _field_name(name: str) -> str:
+    return name if name.isascii() and name.isidentifier() and len(name) <= 40 else "*"
+
+
 def cost_of(usage: JSON) -> float | None:
     """Return the dollars in a response's `usage`: its `cost`, or the `total_cost` inside that."""
     cost = as_object(usage).get("cost")

@@ -11,7 +11,7 @@ from perplexity.errors import MalformedResponse
 from perplexity.filters import NO_FILTERS
 from perplexity.types import JSON, Query, SearchResults
 from perplexity.wire.base import common_filters
-from perplexity.wire.json import as_objects
+from perplexity.wire.json import as_objects, shape_of
 from perplexity.wire.sources import merge
 
 PATH = "/search"
@@ -58,4 +58,5 @@ def parse_results(body: Mapping[str, JSON], *, fast: bool = False, seconds: floa
         provider=PROVIDER,
         seconds=seconds,
         cost_usd=FAST_DOLLARS if fast else DOLLARS,
+        shape=shape_of(body),
     )

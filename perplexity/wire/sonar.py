@@ -21,7 +21,7 @@ from perplexity.wire.errors import (
     service_name,
     status_of,
 )
-from perplexity.wire.json import as_count, as_object, as_objects, as_text, cost_of, encode
+from perplexity.wire.json import as_count, as_object, as_objects, as_text, cost_of, encode, shape_of
 from perplexity.wire.sources import MergeSchedule, merge
 
 
@@ -64,6 +64,8 @@ def build_answer(
         incomplete=incomplete,
         usage=usage,
         id=sanitize_message(body.get("id")) or None,
+        # A stream shows no more than these.
+        shape=shape_of({name: body[name] for name in _REPEATED if body.get(name)}),
     )
 
 

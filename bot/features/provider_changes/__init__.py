@@ -1,0 +1,53 @@
+"""Changes at services: tells admins of lasting changes that the services did not announce."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from bot.blocks.elements import bullets, name, section
+from bot.feature import Core, Feature, Running
+from bot.features.provider_changes.detection import Change
+from bot.features.provider_changes.store import Preset, ProviderChanges
+from bot.model.home import HomeSection
+from bot.model.message import Block
+from bot.process import Periodic
+
+MAX_SHOWN = 10
+
+
+def start(core: Core) -> Running:
+    """Watch the replies, and show the changes on the page for admins."""
+    changes = ProviderChanges(pool=core.work, metrics=core.metrics, effort=core.settings.reasoning_effort)
+    core.reply_listeners.append(changes.hear)
+    return Running(
+        home_sections=(HomeSection(place="admin", blocks=partial(changes_section, changes=changes)),),
+        periodic=(Periodic(name="provider_changes", run=changes.run),),
+    )
+
+
+async def changes_section(_: str, __: str, *, changes: ProviderChanges) -> Sequence[Block]:
+    """Return the latest changes, one a line; empty without any. Services are the same for every workspace."""
+    lines = [[name(change_sentence(*one))] for one in (await changes.recent())[:MAX_SHOWN]]
+    return [section("*Changed at search services*, the last 30 days"), bullets(lines)] if lines else []
+
+
+def change_sentence(preset: Preset, change: Change) -> str:
+    """Return a sentence that says since when a service does what for a model or effort."""
+    return f"Since {change.at:%Y-%m-%d %H:%M} UTC, {preset[1]} at {preset[0]} {_difference(change)}."
+
+
+def _difference(change: Change) -> str:
+    before, after = change.before, change.after
+    match change.kind:
+        case "model":
+            return f"is served by {after or 'several models'} instead of {before or 'several models'}"
+        case "price":
+            return f"costs {float(after) / (float(before) or 1):.2g} times as much for the same tokens"
+        case "sources":
+            return f"has {after} sources an answer instead of {before}"
+        case "shape":
+            return f"sends other fields (gone: {before or 'none'}; new: {after or 'none'})"
+
+
+FEATURE = Feature(name="provider_changes", start=start)

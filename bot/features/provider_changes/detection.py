@@ -1,0 +1,161 @@
+"""Finds lasting changes of a service in its last ordinary answers for one preset. Pure.
+
+The newest `RECENT` answers are compared with those before them. What few of them do differently is no change, and an
+answer that lacks a value, such as its cost, says nothing about it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import sqrt
+from operator import attrgetter, mul
+from statistics import median
+from typing import Literal
+
+Kind = Literal["model", "price", "shape", "sources"]
+
+RECENT = 16
+KEPT = RECENT + 96
+"""How many answers are compared at most: the recent ones, and six times as many before them."""
+
+FEWEST_BEFORE = 20
+
+LASTING = 0.75
+"""How much more, or less, common a value must become: 12 of 16 recent answers have what none had before."""
+
+AGREEING = 13
+"""How many recent figures must lie on one side of the earlier median."""
+
+UNLIKELY = 4.3
+"""Standard deviations of a rank test; a smaller figure would be met by chance within some ten thousand answers."""
+
+STEPS: Mapping[Kind, float] = {"price": 0.08, "sources": 0.25}
+"""How far a median must move, as a share of the earlier one."""
+
+MOST_LISTED = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """What an answer shows of its service; None for what it does not.
+
+    `shape` are the names and types of the response's fields.
+    """
+
+    at: datetime
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    sources: int | None = None
+    shape: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A lasting change, and the time of the first answer that has it.
+
+    For the shape, `before` are the fields that are gone, and `after` the new ones; a field of another type is in both.
+    Prices are relative to those that fit the earlier costs.
+    """
+
+    kind: Kind
+    at: datetime
+    before: str
+    after: str
+
+
+Answers = Sequence[Observation]
+
+_VALUES: Mapping[Kind, Callable[[Observation], object]] = {
+    "model": attrgetter("model"),
+    "price": attrgetter("cost"),
+    "shape": attrgetter("shape"),
+    "sources": attrgetter("sources"),
+}
+"""What an answer must say to be compared."""
+
+
+def find_changes(answers: Answers, since: Mapping[Kind, datetime]) -> list[Change]:
+    """Return the changes that answers show, the oldest answer first; `since` are the times of earlier changes.
+
+    What came before a change of a kind is no longer compared.
+    """
+    found: list[Change] = []
+    for kind, value in _VALUES.items():
+        telling = [one for one in answers if value(one) is not None and (kind not in since or one.at >= since[kind])]
+        if len(telling) >= FEWEST_BEFORE + RECENT:
+            compare = _compare_figures if kind in STEPS else _compare_values
+            found += compare(kind, telling[-KEPT:-RECENT], telling[-RECENT:])
+    return found
+
+
+def _compare_values(kind: Kind, before: Answers, after: Answers) -> list[Change]:
+    def values(one: Observation) -> set[str]:
+        return {one.model or ""} if kind == "model" else {*(one.shape or ())}
+
+    old, new = (Counter(value for one in some for value in values(one)) for some in (before, after))
+    moves = {value: new[value] / len(after) - old[value] / len(before) for value in old | new}
+    if max(map(abs, moves.values()), default=0.0) < LASTING:
+        return []
+    # What changed with it may be in fewer answers.
+    gone, come = ({value for value, move in moves.items() if sign * move >= LASTING / 2} for sign in (-1, 1))
+    at = next(one.at for one in after if values(one) & come or gone - values(one))
+    return [Change(kind=kind, at=at, before=_listed(gone), after=_listed(come))]
+
+
+def _listed(values: set[str]) -> str:
+    more = len(values) - MOST_LISTED
+    return ", ".join([*sorted(values)[:MOST_LISTED], *([f"{more} more"] if more > 0 else [])])
+
+
+def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[Change]:
+    """Find another level of figures, further away than that of any earlier stretch of the same length."""
+    prices = _fitted_prices(before) if kind == "price" else []
+    olds, news = (
+        [(one.cost or 0) / (sum(map(mul, _parts(one), prices)) or 1) if prices else one.sources or 0 for one in some]
+        for some in (before, after)
+    )
+    old, new = median(olds), median(news)
+    stretches = [median(olds[end - RECENT : end]) for end in range(len(olds), RECENT - 1, -RECENT)]
+    if (
+        abs(new - old) < STEPS[kind] * old
+        or min(stretches) <= new <= max(stretches)
+        or sum((one - old) * (new - old) > 0 for one in news) < AGREEING
+        or abs(_rank_deviation(olds, news)) < UNLIKELY
+    ):
+        return []
+    at = next(one.at for one, figure in zip(after, news, strict=True) if abs(figure - new) <= abs(figure - old))
+    return [Change(kind=kind, at=at, before=f"{old:.3g}", after=f"{new:.3g}")]
+
+
+def _rank_deviation(before: Sequence[float], after: Sequence[float]) -> float:
+    """Return by how many standard deviations the ranks differ from chance (Mann and Whitney's test)."""
+    m, n = len(before), len(after)
+    wins = sum((new > old) - (new < old) for new in after for old in before) / 2
+    return wins / sqrt(m * n * (m + n + 1) / 12)
+
+
+def _fitted_prices(answers: Answers) -> list[float]:
+    """Return the price of an input token, of an output token and of an answer itself that fit the costs best.
+
+    Non-negative least squares of the costs per token, by coordinate descent: a mix of long and short answers is no
+    other price.
+    """
+    rows = [[part / sum(_parts(one)) for part in (*_parts(one), one.cost or 0)] for one in answers]
+    columns = [*zip(*rows, strict=True)]
+    products = [[sum(map(mul, one, other)) for other in columns] for one in columns]
+    prices = [0.0] * 3
+    for place in [0, 1, 2] * 300:
+        product = products[place]
+        error = product[3] - sum(map(mul, product, prices))
+        prices[place] = max(0.0, prices[place] + error / (product[place] or 1.0))
+    return prices
+
+
+def _parts(one: Observation) -> tuple[int, int, int]:
+    """Return what is paid for: tokens read, tokens written, and one answer."""
+    return one.input_tokens or 0, one.output_tokens or 0, 1
