@@ -11,14 +11,16 @@ from importlib.util import find_spec
 from perplexity.errors import MissingExtra
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
-    "agent": ("pydantic_ai", "openai"),
+    "agent": ("httpx2", "openai", "pydantic_ai", "pydantic_core"),
     "bot": (
         "cryptography",
+        "multidict",
         "procrastinate",
         "prometheus_client",
         "psycopg",
         "psycopg_pool",
         "pydantic",
+        "pydantic_core",
         "pydantic_settings",
         "pylatexenc",
         "re2",
@@ -26,8 +28,8 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "slack_sdk",
     ),
     "cli": ("pylatexenc", "rich"),
-    "duckduckgo": ("ddgs",),
-    "mcp": ("mcp", "uvicorn"),
+    "duckduckgo": ("ddgs", "primp"),
+    "mcp": ("mcp", "starlette", "uvicorn"),
 }
 """The modules that each extra of pyproject.toml installs and this project imports."""
 

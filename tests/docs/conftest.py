@@ -20,9 +20,11 @@ async def perplexity() -> AsyncIterator[FakePerplexity]:
 @pytest.fixture
 async def model() -> AsyncIterator[FakeModelServer]:
     """Give a model that searches once, and then says what it was told."""
-    async with FakeModelServer(_turn) as fake:
+    async with FakeModelServer(turn) as fake:
         yield fake
 
 
-def _turn(messages: list[dict[str, Any]]) -> Turn:
-    return Says(text="Nothing yet.") if len(messages) > 1 else calls("WebSearch", query="new in PostgreSQL 19")
+def turn(messages: list[dict[str, Any]]) -> Turn:
+    """Search once, then say that there is nothing; instructions do not count."""
+    said = [message for message in messages if message["role"] not in {"system", "developer"}]
+    return Says(text="Nothing yet.") if len(said) > 1 else calls("WebSearch", query="new in PostgreSQL 19")
