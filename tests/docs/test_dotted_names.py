@@ -12,7 +12,7 @@ import pytest
 
 from tests.docs.pages import PATHS, ROOT, blocks, codes, name
 
-DOTTED = re.compile(r"(?:perplexity|bot)(?:\.[A-Za-z_]\w*)+")
+DOTTED = re.compile(r"(?:perplexity|bot|tests)(?:\.[A-Za-z_]\w*)+")
 
 FILE = re.compile(r"(?:perplexity|bot|tests)/(?!.*test_)[\w/]*(?:\.py|/)")
 
@@ -29,7 +29,7 @@ def _imported() -> Iterator[tuple[str, str]]:
         if block.language != "python":
             continue
         for node in ast.walk(ast.parse(block.text)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in {"perplexity", "bot"}:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in {"perplexity", "bot", "tests"}:
                 yield from ((str(block), f"{node.module}:{alias.name}") for alias in node.names)
 
 
