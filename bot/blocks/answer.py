@@ -9,10 +9,11 @@ from bot.blocks.elements import MAX_TEXT, context, notes_block, question_line, q
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
-from bot.blocks.sources import link_url, source_line, source_titles
+from bot.blocks.sources import link_url, source_line
 from bot.blocks.words import warning
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.citations import CitedText, number_citations
+from perplexity.formatting import pluralize
 from perplexity.notes import NO_MODEL, fallback_notice
 from perplexity.types import Answer, AnswerKind, Passage, Source
 from perplexity.validation import shorten_answer, shorten_text
@@ -66,15 +67,8 @@ def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -
     `question` is quoted above an answer whose readers do not see it otherwise.
     """
     blocks = [*question_line(question, audience), *render_answer(shorten_answer(answer), original=answer)]
-    return messages.pack(blocks, sources=titles_of(answer), quote=quote_question(question, audience))
-
-
-def titles_of(answer: Answer) -> str:
-    """Return the titles of an answer's sources for the text of its last message."""
-    if answer.kind is AnswerKind.PASSAGES and answer.passages:
-        return source_titles(_used_sources(answer.passages, answer.sources), answer.sources)
-    cited = number_citations(clean(answer.text), answer.sources)
-    return source_titles(cited.sources, cited.others)
+    summary = pluralize(len(answer.sources), "source")
+    return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
 
 
 def render_answer(answer: Answer, *, original: Answer | None = None) -> list[Block | Part]:

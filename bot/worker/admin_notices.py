@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from bot.blocks.elements import section
-from bot.blocks.spoken import spoken
 from bot.errors import Undecryptable
 from bot.model.message import OutgoingMessage
 from bot.slack.messages import FAILURES, Chat, PostResult, Retryable, Sent, classify_error
@@ -36,7 +35,7 @@ class AdminNotices:
                 return True
         except Undecryptable:
             return None
-        message = spoken(section(text))
+        message = OutgoingMessage(text=text, blocks=(section(text),))
         told = await self._send_to(await self.admins(team_id), message, about)
         if told is False:
             others = await self.other_admins(team_id)

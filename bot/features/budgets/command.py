@@ -13,7 +13,6 @@ from typing import cast, get_args
 
 from bot.blocks.elements import bullets, cell, channel, context, leaf, person, section, table
 from bot.blocks.escaping import escape
-from bot.blocks.spoken import spoken
 from bot.blocks.words import NO_LIMIT, spending_sentence
 from bot.budgets.amounts import ALLOWED, format_amount, format_rounded, parse_amount
 from bot.commands.base import Command, free_subcommand, one_message
@@ -223,7 +222,7 @@ def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note:
     blocks += _table("Channel", "Spent today", spending.channels, channel)
     blocks += _table("Service", "Spent this month", spending.providers, leaf)
     blocks.append(context(f"`{slash} budget help` shows how to set budgets."))
-    return spoken(*blocks)
+    return OutgoingMessage(text=escape(note) or spending_sentence(spending), blocks=tuple(blocks))
 
 
 def budget_blocks(lines: Sequence[BudgetLine], defaults: Budgets) -> list[Block]:

@@ -17,7 +17,6 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.elements import context as small_text
 from bot.blocks.elements import link, section
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
-from bot.blocks.spoken import spoken
 from bot.blocks.words import moment_or_day
 from bot.budgets.sentences import too_fast_sentence
 from bot.errors import BudgetUnknown, UsageError
@@ -296,7 +295,7 @@ def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
     place = f" in #{escape(shorten(one_line(channel), 80))}" if channel.strip() else ""
     moment = slack_date(metadata.get("ts"))
     text = f"*Checked:* {what}{whose}{place}{f', {moment}' if moment else ''}"
-    return spoken(section(text))
+    return OutgoingMessage(text=text, blocks=(section(text),))
 
 
 def slack_date(ts: object) -> str:
