@@ -11,7 +11,7 @@ from typing import Any
 
 from perplexity.attempts import total_cost
 from perplexity.deepdive.report import assemble, renumber
-from perplexity.deepdive.stages import Services, StageRunner, failed_attempts, failure_text
+from perplexity.deepdive.stages import DiveServices, StageRunner, failed_attempts, failure_text
 from perplexity.deepdive.types import DeepDive, Persona, Stage, StageResult, StageStore, StageUpdate
 from perplexity.errors import (
     AllProvidersFailed,
@@ -104,7 +104,7 @@ async def _run_both(
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeepDiveRunner(Services):
+class DeepDiveRunner(DiveServices):
     """Runs deep dives on its services."""
 
     async def run(

@@ -120,7 +120,7 @@ STAGE_SECONDS: Mapping[Stage, float] = {Stage.SITUATION: 420.0, Stage.PULSE: 170
 
 
 @dataclass(frozen=True, kw_only=True)
-class Services:
+class DiveServices:
     """The services of a deep dive.
 
     `facts` answers from news, `posts` reads posts (None if no service is configured), and `synthesis` writes from both
@@ -139,7 +139,7 @@ class Services:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StageRunner(Services):
+class StageRunner(DiveServices):
     """Runs single stages of a deep dive. Each stage raises a PerplexityError if it fails."""
 
     topic: str

@@ -7,7 +7,7 @@ from functools import partial
 
 from bot.blocks.elements import bullets, name, section
 from bot.feature import Core, Feature, Running
-from bot.features.provider_changes.detection import Change
+from bot.features.provider_changes.detection import ProviderChange
 from bot.features.provider_changes.store import Preset, ProviderChanges
 from bot.model.home import HomeSection
 from bot.model.message import Block
@@ -32,12 +32,12 @@ async def changes_section(_: str, __: str, *, changes: ProviderChanges) -> Seque
     return [section("*Changed at search services*, the last 30 days"), bullets(lines)] if lines else []
 
 
-def change_sentence(preset: Preset, change: Change) -> str:
+def change_sentence(preset: Preset, change: ProviderChange) -> str:
     """Return a sentence that says since when a service does what for a model or effort."""
     return f"Since {change.at:%Y-%m-%d %H:%M} UTC, {preset[1]} at {preset[0]} {_difference(change)}."
 
 
-def _difference(change: Change) -> str:
+def _difference(change: ProviderChange) -> str:
     before, after = change.before, change.after
     match change.kind:
         case "model":

@@ -55,7 +55,7 @@ class Observation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class ProviderChange:
     """A lasting change, and the time of the first answer that has it.
 
     For the shape, `before` are the fields that are gone, and `after` the new ones; a field of another type is in both.
@@ -79,12 +79,12 @@ _VALUES: Mapping[Kind, Callable[[Observation], object]] = {
 """What an answer must say to be compared."""
 
 
-def find_changes(answers: Answers, since: Mapping[Kind, datetime]) -> list[Change]:
+def find_changes(answers: Answers, since: Mapping[Kind, datetime]) -> list[ProviderChange]:
     """Return the changes that answers show, the oldest answer first; `since` are the times of earlier changes.
 
     What came before a change of a kind is no longer compared.
     """
-    found: list[Change] = []
+    found: list[ProviderChange] = []
     for kind, value in _VALUES.items():
         telling = [one for one in answers if value(one) is not None and (kind not in since or one.at >= since[kind])]
         if len(telling) >= FEWEST_BEFORE + RECENT:
@@ -93,7 +93,7 @@ def find_changes(answers: Answers, since: Mapping[Kind, datetime]) -> list[Chang
     return found
 
 
-def _compare_values(kind: Kind, before: Answers, after: Answers) -> list[Change]:
+def _compare_values(kind: Kind, before: Answers, after: Answers) -> list[ProviderChange]:
     def values(one: Observation) -> set[str]:
         return {one.model or ""} if kind == "model" else {*(one.shape or ())}
 
@@ -104,7 +104,7 @@ def _compare_values(kind: Kind, before: Answers, after: Answers) -> list[Change]
     # What changed with it may be in fewer answers.
     gone, come = ({value for value, move in moves.items() if sign * move >= LASTING / 2} for sign in (-1, 1))
     at = next(one.at for one in after if values(one) & come or gone - values(one))
-    return [Change(kind=kind, at=at, before=_listed(gone), after=_listed(come))]
+    return [ProviderChange(kind=kind, at=at, before=_listed(gone), after=_listed(come))]
 
 
 def _listed(values: set[str]) -> str:
@@ -112,7 +112,7 @@ def _listed(values: set[str]) -> str:
     return ", ".join([*sorted(values)[:MOST_LISTED], *([f"{more} more"] if more > 0 else [])])
 
 
-def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[Change]:
+def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[ProviderChange]:
     """Find another level of figures, further away than that of any earlier stretch of the same length."""
     prices = _fitted_prices(before) if kind == "price" else []
     olds, news = (
@@ -129,7 +129,7 @@ def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[Change
     ):
         return []
     at = next(one.at for one, figure in zip(after, news, strict=True) if abs(figure - new) <= abs(figure - old))
-    return [Change(kind=kind, at=at, before=f"{old:.3g}", after=f"{new:.3g}")]
+    return [ProviderChange(kind=kind, at=at, before=f"{old:.3g}", after=f"{new:.3g}")]
 
 
 def _rank_deviation(before: Sequence[float], after: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from bot.clock import utc_now
-from bot.features.provider_changes.detection import KEPT, Change, Observation, find_changes
+from bot.features.provider_changes.detection import KEPT, Observation, ProviderChange, find_changes
 from bot.storage.questions import Pool
 from bot.web.metrics import Metrics
 from bot.worker.spending_watch import watch
@@ -94,10 +94,10 @@ class ProviderChanges:
             Counter((provider, change.kind) for (provider, _), change in await self.recent())
         )
 
-    async def recent(self) -> list[tuple[Preset, Change]]:
+    async def recent(self) -> list[tuple[Preset, ProviderChange]]:
         """Return the changes found in the last 30 days, the latest first. Raises database errors."""
         rows = await self.pool.fetch_all(_RECENT)
-        return [((row.pop("provider"), row.pop("preset")), Change(**row)) for row in rows]
+        return [((row.pop("provider"), row.pop("preset")), ProviderChange(**row)) for row in rows]
 
 
 async def _compare(connection: AsyncConnection[DictRow], preset: Preset) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.features.provider_changes import change_sentence, changes_section
-from bot.features.provider_changes.detection import Change, Kind, Observation, find_changes
+from bot.features.provider_changes.detection import Kind, Observation, ProviderChange, find_changes
 from bot.features.provider_changes.store import ProviderChanges
 from bot.storage.questions import connection_pool
 from bot.web.metrics import Metrics
@@ -56,7 +56,7 @@ def test_a_change_is_found_once_it_lasts(after: list[Observation], kind: Kind, b
     answers = [*observations(60), *after]
 
     assert find_changes([*observations(60), *after[:8]], {}) == []
-    assert find_changes(answers, {}) == [Change(kind=kind, at=after[0].at, before=before, after=now)]
+    assert find_changes(answers, {}) == [ProviderChange(kind=kind, at=after[0].at, before=before, after=now)]
     assert find_changes(answers, {kind: after[0].at}) == []
 
 
@@ -78,16 +78,19 @@ def test_a_mix_of_longer_answers_is_no_other_price() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (Change(kind="model", at=START, before="a/old", after="a/new"), "is served by a/new instead of a/old."),
-        (Change(kind="price", at=START, before="1", after="1.4"), "costs 1.4 times as much for the same tokens."),
-        (Change(kind="sources", at=START, before="9", after="4"), "has 4 sources an answer instead of 9."),
+        (ProviderChange(kind="model", at=START, before="a/old", after="a/new"), "is served by a/new instead of a/old."),
         (
-            Change(kind="shape", at=START, before="id: string", after=""),
+            ProviderChange(kind="price", at=START, before="1", after="1.4"),
+            "costs 1.4 times as much for the same tokens.",
+        ),
+        (ProviderChange(kind="sources", at=START, before="9", after="4"), "has 4 sources an answer instead of 9."),
+        (
+            ProviderChange(kind="shape", at=START, before="id: string", after=""),
             "sends other fields (gone: id: string; new: none).",
         ),
     ],
 )
-def test_a_change_is_a_sentence(change: Change, sentence: str) -> None:
+def test_a_change_is_a_sentence(change: ProviderChange, sentence: str) -> None:
     assert change_sentence(PRESET, change) == f"Since 2026-03-01 09:00 UTC, fast at Perplexity {sentence}"
 
 
