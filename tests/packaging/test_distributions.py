@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -90,6 +91,12 @@ def test_the_metadata_has_the_version_and_the_commands(wheel: Path) -> None:
 
     assert (told["Name"], told["Version"]) == (DISTRIBUTION, perplexity.__version__)
     assert commands == "[console_scripts]\npplx = bot.__main__:pplx\nweb-answers = bot.__main__:web_answers\n"
+
+
+def test_the_changelog_begins_with_the_version() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+    assert re.findall(r"^## (\S+) - \d{4}-\d\d-\d\d$", changelog, re.MULTILINE)[:1] == [perplexity.__version__]
 
 
 def test_the_package_is_known_by_the_name_that_pip_knows() -> None:
