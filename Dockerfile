@@ -9,6 +9,7 @@ RUN python -m venv /opt/venv \
     && /opt/venv/bin/pip install --quiet --require-hashes --only-binary :all: --requirement /build/requirements.txt
 COPY perplexity /app/perplexity
 COPY bot /app/bot
+COPY fake_slack /app/fake_slack
 RUN /opt/venv/bin/python -m compileall -q /opt/venv/lib /app
 
 FROM python:3.13-slim

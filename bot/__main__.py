@@ -398,9 +398,9 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
 
 async def _workspace_in(conninfo: str) -> str | None:
     """Return the workspace that a database is used for, if it is not the playground's."""
-    from bot.playground.slack.workspace import TEAM_ID
     from bot.storage.database import connect
     from bot.storage.installation import other_installation
+    from fake_slack.workspace import TEAM_ID
 
     async with await connect(conninfo) as connection:
         return await other_installation(connection, TEAM_ID)

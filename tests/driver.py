@@ -27,10 +27,10 @@ from bot.commands.ask import SAME_LANGUAGE
 from bot.conversations.next_questions import INSTRUCTION
 from bot.feature import Feature
 from bot.features import FEATURES
-from bot.playground.slack.limits import check_view
-from bot.playground.slack.views import View
 from bot.process import Application
 from bot.settings import Settings
+from fake_slack.limits import check_view
+from fake_slack.views import View
 from tests.fakes.answers import beginning, deltas, end
 from tests.fakes.perplexity import FakePerplexity, json_reply, stream_reply
 from tests.fakes.person import SIGNING_SECRET, Person

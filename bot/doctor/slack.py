@@ -22,11 +22,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.doctor.checks import Context, Finding, failure, ok, reading_database, skipped, warning
 from bot.listeners.installation import token_hash
-from bot.playground.slack.workspace import TEAM_ID
 from bot.slack.connection import web_client
 from bot.slack.messages import FAILURES, error_name
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES, Features, OAuthScope
 from bot.storage.installation import REVOKED, UNINSTALLED, closed_state, other_installation
+from fake_slack.workspace import TEAM_ID
 from perplexity.errors import ConnectionFailed
 
 CLOCK = "Clock"

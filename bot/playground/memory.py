@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bot.playground.slack.files import File
-from bot.playground.slack.timeline import Author, SlackMessage
+from fake_slack.files import File
+from fake_slack.timeline import Author, SlackMessage
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from bot.clock import wait_for_any
-from bot.playground.slack.timeline import Timeline, TimelineEvent
-from bot.playground.slack.workspace import USER_ID
+from fake_slack.timeline import Timeline, TimelineEvent
+from fake_slack.workspace import USER_ID
 
 HEARTBEAT_SECONDS = 15.0
 

@@ -23,17 +23,17 @@ from multidict import CIMultiDictProxy
 from bot.commands.routing import APP_NAME, SlashCommand
 from bot.playground import memory
 from bot.playground.page import event_stream
-from bot.playground.slack import request_parsing, response_urls
-from bot.playground.slack.conversation import Conversation
-from bot.playground.slack.dialogs import Dialogs
-from bot.playground.slack.files import MAX_FILE_BYTES
-from bot.playground.slack.inputs import find_element, report
-from bot.playground.slack.limits import SlackError
-from bot.playground.slack.sender import FORM, JSON, AckError, Sender
-from bot.playground.slack.timeline import Author, SlackMessage, Timeline
-from bot.playground.slack.web_api import UPLOAD, WebApi
-from bot.playground.slack.workspace import CHANNELS, USER_ID, USER_REAL_NAME, YOU, Channel, Workspace
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES
+from fake_slack import request_parsing, response_urls
+from fake_slack.conversation import Conversation
+from fake_slack.dialogs import Dialogs
+from fake_slack.files import MAX_FILE_BYTES
+from fake_slack.inputs import find_element, report
+from fake_slack.limits import SlackError
+from fake_slack.sender import FORM, JSON, AckError, Sender
+from fake_slack.timeline import Author, SlackMessage, Timeline
+from fake_slack.web_api import UPLOAD, WebApi
+from fake_slack.workspace import CHANNELS, USER_ID, USER_REAL_NAME, YOU, Channel, Workspace
 from perplexity.urls import is_loopback
 
 CONTENT_SECURITY_POLICY = (

@@ -158,7 +158,7 @@ def test_files_that_the_image_copies_exist_and_are_not_ignored() -> None:
 async def test_the_image_s_files_are_enough_and_its_health_check_works(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("bot", "perplexity"):
+    for name in ("bot", "fake_slack", "perplexity"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "build"))
     monkeypatch.chdir(tmp_path)
     command = json.loads(instruction("HEALTHCHECK").partition("CMD ")[2])

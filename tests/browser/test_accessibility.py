@@ -15,7 +15,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.workspace import GENERAL, TEAM_ID, USER_ID
+from fake_slack.workspace import GENERAL, TEAM_ID, USER_ID
 from tests.browser.conftest import serve_app
 from tests.browser.page import Page
 from tests.docs.pages import is_here

@@ -13,7 +13,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.workspace import DIRECT, GENERAL, TEAM_ID, USER_ID
+from fake_slack.workspace import DIRECT, GENERAL, TEAM_ID, USER_ID
 from tests.browser.hands import HANDS, Hand, held, reach
 from tests.browser.page import Page
 from tests.fakes.dialogs import DialogApp

@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.workspace import DIRECT, GENERAL, TEAM_ID, USER_ID
+from fake_slack.workspace import DIRECT, GENERAL, TEAM_ID, USER_ID
 from tests.browser.page import Page
 from tests.fakes.playground_app import BOT_TOKEN, Site, quiet
 

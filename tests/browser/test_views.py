@@ -15,8 +15,8 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.views import FAILURE
-from bot.playground.slack.workspace import GENERAL
+from fake_slack.views import FAILURE
+from fake_slack.workspace import GENERAL
 from tests.browser.conftest import served
 from tests.browser.page import Page
 from tests.fakes.dialogs import QUOTE, DialogApp

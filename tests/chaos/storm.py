@@ -13,7 +13,7 @@ from typing import Any
 
 from aiohttp import ClientConnectorError, ClientError, ClientResponse
 
-from bot.playground.slack.views import View
+from fake_slack.views import View
 from tests.chaos.evidence import BOOKINGS, ID, bookings, calling_process, shows, visible_text
 from tests.chaos.harness import ChaosHarness
 from tests.chaos.judge import Call, Charge, Figures, Run, Shows, audit_ledger, left_running

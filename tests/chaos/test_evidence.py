@@ -10,7 +10,7 @@ from bot.commands.ask import ASK
 from bot.commands.help import text_message, too_many_open_message
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
-from bot.playground.slack.timeline import Author, SlackMessage
+from fake_slack.timeline import Author, SlackMessage
 from tests.chaos.evidence import calls, copies, shows
 from tests.chaos.judge import NoticeKind, Shows
 from tests.chaos.load import read_notice

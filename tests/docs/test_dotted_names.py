@@ -12,9 +12,11 @@ import pytest
 
 from tests.docs.pages import PATHS, ROOT, blocks, codes, name
 
-DOTTED = re.compile(r"(?:perplexity|bot|tests)(?:\.[A-Za-z_]\w*)+")
+OURS = {"perplexity", "bot", "fake_slack", "tests"}
 
-FILE = re.compile(r"(?:perplexity|bot|tests)/(?!.*test_)[\w/]*(?:\.py|/)")
+DOTTED = re.compile(r"(?:perplexity|bot|fake_slack|tests)(?:\.[A-Za-z_]\w*)+")
+
+FILE = re.compile(r"(?:perplexity|bot|fake_slack|tests)/(?!.*test_)[\w/]*(?:\.py|/)")
 
 
 def _in_code() -> Iterator[tuple[str, str]]:
@@ -29,7 +31,7 @@ def _imported() -> Iterator[tuple[str, str]]:
         if block.language != "python":
             continue
         for node in ast.walk(ast.parse(block.text)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in {"perplexity", "bot", "tests"}:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
                 yield from ((str(block), f"{node.module}:{alias.name}") for alias in node.names)
 
 

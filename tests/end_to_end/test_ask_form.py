@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from bot.conversations.memory import ABOUT, quote_message
-from bot.playground.slack.limits import check_view
-from bot.playground.slack.views import View
 from bot.views.ask import MESSAGE_CUT, NO_TEXT, UNKNOWN_FORM
 from bot.views.base import TOO_LATE
+from fake_slack.limits import check_view
+from fake_slack.views import View
 from tests.driver import Driver, asked_in
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.slack import Fault

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from bot.playground.slack.views import View
+from fake_slack.views import View
 from tests.driver import Driver, Message
 from tests.fakes.slack import Fault
 

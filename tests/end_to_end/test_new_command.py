@@ -56,7 +56,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the app with the command added; `PYTHONSAFEPATH` makes Python import it, not the original."""
     copy = tmp_path_factory.mktemp("tree")
     shutil.copytree(ROOT / "bot", copy / "bot", ignore=shutil.ignore_patterns("__pycache__", "build"))
-    (copy / "perplexity").symlink_to(ROOT / "perplexity")
+    for name in ("fake_slack", "perplexity"):
+        (copy / name).symlink_to(ROOT / name)
     (copy / "bot/commands/coin.py").write_text(FILE)
     listed = copy / "bot/commands/__init__.py"
     before, head, after = listed.read_text().partition("from bot.commands.base import Command\n")

@@ -11,8 +11,8 @@ from uuid import uuid4
 import pytest
 
 from bot.model.question import NewQuestion, Received
-from bot.playground.slack.web_api import METHODS, WebApi
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
+from fake_slack.web_api import METHODS, WebApi
 from perplexity.client import PerplexityClient
 from perplexity.errors import PerplexityError
 from perplexity.types import TextDelta

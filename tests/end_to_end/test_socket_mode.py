@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from bot.playground.slack import payloads
+from fake_slack import payloads
 from tests.driver import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import BOT_USER, actor, event_envelope, slash_command

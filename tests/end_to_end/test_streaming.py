@@ -12,9 +12,9 @@ import pytest
 
 from bot.blocks.streaming import render_answer_text
 from bot.model.results import load_result
-from bot.playground.slack.streams import Ending
-from bot.playground.slack.timeline import Author, SlackMessage
 from bot.settings import Settings
+from fake_slack.streams import Ending
+from fake_slack.timeline import Author, SlackMessage
 from perplexity.types import Answer
 from tests.driver import Driver, stop_button
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, end, whole_stream

@@ -8,7 +8,7 @@ import pytest
 
 from bot.feature import Feature
 from bot.features import FEATURES
-from bot.playground.slack.streams import Ending
+from fake_slack.streams import Ending
 from tests.driver import Driver
 from tests.fakes.answers import whole_stream
 from tests.fakes.perplexity import stream_reply

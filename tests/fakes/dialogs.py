@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.workspace import GENERAL, USER_ID
+from fake_slack.workspace import GENERAL, USER_ID
 from tests.fakes.playground_app import BOT_TOKEN, Fields
 from tests.fakes.views import BUTTON, CONFIRM, DIVIDER, OPTIONS, Block, accessory, buttons, field, home, modal, plain
 

@@ -24,8 +24,6 @@ from bot.delivery.routes import default_routes
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import OPEN, LeftOver, QuestionRow, StreamEnding
-from bot.playground.slack.limits import SlackError
-from bot.playground.slack.web_api import METHODS, Arguments, WebApi
 from bot.slack.messages import Chat, PostResult, ResponseUrls, Sent, has_arrived
 from bot.slack.streams import Streams
 from bot.storage.database import DatabaseRetry
@@ -42,6 +40,8 @@ from bot.storage.streams import (
 )
 from bot.streaming.live import LiveAnswer, LiveAnswers
 from bot.worker.clear_up import ClearUp
+from fake_slack.limits import SlackError
+from fake_slack.web_api import METHODS, Arguments, WebApi
 from perplexity.types import SearchQueries, Sources, TextDelta
 from tests.fakes.recordings import Recording
 from tests.fakes.rows import BEGAN, URL, row

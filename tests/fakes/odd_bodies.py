@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from hypothesis import strategies as st
 
-from bot.playground.slack.payloads import message_actions
+from fake_slack.payloads import message_actions
 from tests.fakes.person import GENERAL, actor, event_envelope, slash_command
 
 FORM = "application/x-www-form-urlencoded"

@@ -13,12 +13,12 @@ from zlib import crc32
 
 from aiohttp import ClientResponse, ClientSession
 
-from bot.playground.slack import payloads
-from bot.playground.slack.inputs import complaints, find_element, report, selections
-from bot.playground.slack.payloads import Actor, home_opened
-from bot.playground.slack.request_parsing import Block
-from bot.playground.slack.sender import ACK_SECONDS, signature_headers
-from bot.playground.slack.views import FAILURE, View
+from fake_slack import payloads
+from fake_slack.inputs import complaints, find_element, report, selections
+from fake_slack.payloads import Actor, home_opened
+from fake_slack.request_parsing import Block
+from fake_slack.sender import ACK_SECONDS, signature_headers
+from fake_slack.views import FAILURE, View
 from tests.fakes.slack import FakeSlack
 
 BOT_USER = "U0APP"

@@ -13,15 +13,15 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.playground.slack.limits import SlackError
-from bot.playground.slack.payloads import session_stopped
-from bot.playground.slack.response_urls import ClosedError, ResponseUrlToken, UseCounter
-from bot.playground.slack.streams import Stream
-from bot.playground.slack.timeline import Author, SlackMessage, Timeline
-from bot.playground.slack.views import OpenViews, View
-from bot.playground.slack.web_api import DOWNLOAD, METHODS, UPLOAD, Arguments, Method, WebApi, check
-from bot.playground.slack.workspace import Channel, Workspace
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, SCOPES
+from fake_slack.limits import SlackError
+from fake_slack.payloads import session_stopped
+from fake_slack.response_urls import ClosedError, ResponseUrlToken, UseCounter
+from fake_slack.streams import Stream
+from fake_slack.timeline import Author, SlackMessage, Timeline
+from fake_slack.views import OpenViews, View
+from fake_slack.web_api import DOWNLOAD, METHODS, UPLOAD, Arguments, Method, WebApi, check
+from fake_slack.workspace import Channel, Workspace
 from tests.fakes.loopback import LoopbackServer
 from tests.fakes.oauth import OAuthServer
 from tests.fakes.tiers import Tiers

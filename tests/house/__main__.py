@@ -13,6 +13,7 @@ from bot.features import FEATURES
 from tests.house.without import features_of
 
 ROOT = Path(__file__).parents[2]
+PRODUCT = ("bot", "fake_slack", "perplexity")
 MAX_FUNCTION, MAX_SERVICES = 80, 15
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -21,7 +22,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 @cache
 def modules(*packages: str) -> dict[Path, ast.Module]:
     """Return the modules of packages, by their paths in the project."""
-    found = sorted(path for package in packages or ("bot", "perplexity") for path in (ROOT / package).rglob("*.py"))
+    found = sorted(path for package in packages or PRODUCT for path in (ROOT / package).rglob("*.py"))
     return {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8")) for path in found}
 
 

@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from tests.mutants.rules import RULES, Rule
 
 ROOT = Path(__file__).parent.parent.parent
-COPIED = ("bot", "perplexity", "tests", "docs", "pyproject.toml", "manifest.yml", "README.md")
+COPIED = ("bot", "fake_slack", "perplexity", "tests", "docs", "pyproject.toml", "manifest.yml", "README.md")
 TIME_LIMIT_SECONDS = 300.0
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 

@@ -24,12 +24,13 @@ from perplexity.version import DISTRIBUTION
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PACKAGES = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
 BUNDLER = ROOT / "bot" / "playground" / "build"
 
 
 def files() -> set[str]:
-    """Return what must be in the wheel: every file of both packages but those that only bundle the page."""
-    found = (path for name in ("perplexity", "bot") for path in (ROOT / name).rglob("*") if path.is_file())
+    """Return what must be in the wheel: every file of the packages but those that only bundle the page."""
+    found = (path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.is_file())
     return {
         path.relative_to(ROOT).as_posix()
         for path in found
@@ -48,13 +49,13 @@ def metadata(wheel: Path) -> Message:
         return Parser().parsestr(archive.read(name).decode())
 
 
-def test_the_wheel_holds_both_packages_with_all_their_files(wheel: Path) -> None:
+def test_the_wheel_holds_the_packages_with_all_their_files(wheel: Path) -> None:
     assert in_wheel(wheel) == files()
     assert {
         "perplexity/py.typed",
         "bot/py.typed",
         "bot/storage/migrations/0001_questions.sql",
-        "bot/playground/slack/block_kit.json",
+        "fake_slack/block_kit.json",
         "bot/playground/static/index.html",
         "bot/playground/static/page.js",
         "bot/playground/static/page.css",

@@ -51,11 +51,11 @@ from bot.features.limits.form import limits_section
 from bot.model.admin import Problem
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending
-from bot.playground.slack.limits import check_view
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
 from bot.views.admin_only import NOT_ADMIN, OPEN_PAGE, AllRows
 from bot.views.base import modal
+from fake_slack.limits import check_view
 from tests.driver import Driver, records
 from tests.fakes.listeners import returning
 from tests.fakes.slack import Fault

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 
-from bot.playground.slack.workspace import GENERAL
+from fake_slack.workspace import GENERAL
 from tests.browser.page import Page
 from tests.browser.test_answer_buttons import close_modal, modal_text, shot
 from tests.browser.test_whole_app import running

@@ -10,7 +10,7 @@ from bot.blocks.elements import context, markdown, question_line
 from bot.blocks.messages import as_direct_message
 from bot.blocks.words import ago
 from bot.model.message import Audience, OutgoingMessage
-from bot.playground.slack.limits import check_message
+from fake_slack.limits import check_message
 
 HERE = "so here it is as a direct message"
 ANSWER = OutgoingMessage(text="It is so.", blocks=(markdown("It is so."), context("a.example")))

@@ -25,9 +25,9 @@ from bot.errors import UsageError
 from bot.features import COMMANDS
 from bot.listeners.messages import parse_event
 from bot.model.message import Audience, OutgoingMessage
-from bot.playground.slack.limits import MAX_TEXT
-from bot.playground.slack.request_parsing import zone_of
 from bot.streaming.live import MAX_BLOCKS, MAX_SIZE
+from fake_slack.limits import MAX_TEXT
+from fake_slack.request_parsing import zone_of
 from perplexity.filters import parse_domain, parse_domains
 from perplexity.markdown import parse
 from perplexity.types import Answer, Query, SearchResults, Source

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bot.blocks import escaping
 from bot.blocks.news import news_messages
 from bot.blocks.words import moment
-from bot.playground.slack.limits import check_message
+from fake_slack.limits import check_message
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary

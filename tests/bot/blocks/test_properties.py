@@ -17,7 +17,7 @@ from bot.blocks.markdown.render import split_markdown
 from bot.blocks.messages import without_blocks
 from bot.blocks.sources import results_messages
 from bot.model.message import Audience, OutgoingMessage
-from bot.playground.slack.limits import check_message
+from fake_slack.limits import check_message
 from perplexity.attempts import Attempt
 from perplexity.citations import number_citations
 from perplexity.filters import Filters

@@ -8,7 +8,7 @@ import pytest
 
 from bot.blocks.sources import results_messages
 from bot.model.message import Audience
-from bot.playground.slack.limits import check_message
+from fake_slack.limits import check_message
 from perplexity.filters import Filters
 from perplexity.types import Query, SearchResults, Source
 

@@ -22,8 +22,8 @@ from bot.commands.routing import mention_line
 from bot.errors import UsageError
 from bot.features import COMMANDS
 from bot.model.message import Audience, OutgoingMessage
-from bot.playground.slack.limits import check_message
 from bot.storage.preferences import PreferenceStore
+from fake_slack.limits import check_message
 from perplexity.types import Answer, AnswerKind, Passage, Source
 from tests.fakes.renderer import mentions
 

@@ -8,7 +8,7 @@ from bot.commands.help import help_message
 from bot.commands.news import NEWS, NewsRequest, parse
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.playground.slack.limits import check_message
+from fake_slack.limits import check_message
 from perplexity.errors import NothingFound
 from perplexity.filters import Filters
 from tests.fakes.commands import command_context

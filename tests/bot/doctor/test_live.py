@@ -17,11 +17,11 @@ from pydantic import SecretStr
 from bot.__main__ import main
 from bot.doctor.checks import exit_code
 from bot.doctor.live import MARK, MAX_PROVIDER_CALLS, MAX_SLACK_CALLS, LiveRun, check_live
-from bot.playground.slack.limits import SlackError
-from bot.playground.slack.timeline import Author
-from bot.playground.slack.timeline import SlackMessage as PostedMessage
-from bot.playground.slack.web_api import METHODS, Arguments, WebApi
 from bot.settings import Settings
+from fake_slack.limits import SlackError
+from fake_slack.timeline import Author
+from fake_slack.timeline import SlackMessage as PostedMessage
+from fake_slack.web_api import METHODS, Arguments, WebApi
 from tests.docs.pages import ROOT
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.brave import FakeBrave

@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from bot.playground.slack.workspace import GENERAL
+from fake_slack.workspace import GENERAL
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.workspace import GENERAL, USER_ID
+from fake_slack.workspace import GENERAL, USER_ID
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 

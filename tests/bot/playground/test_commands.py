@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bot.playground.slack.conversation import MAX_LINES
-from bot.playground.slack.sender import AckError, Sender
-from bot.playground.slack.workspace import DIRECT
+from fake_slack.conversation import MAX_LINES
+from fake_slack.sender import AckError, Sender
+from fake_slack.workspace import DIRECT
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 

@@ -10,8 +10,8 @@ from aiohttp import web
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.views import FAILURE
-from bot.playground.slack.workspace import DIRECT, GENERAL, USER_ID
+from fake_slack.views import FAILURE
+from fake_slack.workspace import DIRECT, GENERAL, USER_ID
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.dialogs import DialogApp
 from tests.fakes.playground_app import Clock, Fields, Site

@@ -9,8 +9,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.files import MAX_FILE_BYTES, MAX_FILES
-from bot.playground.slack.workspace import DIRECT, USER_ID
+from fake_slack.files import MAX_FILE_BYTES, MAX_FILES
+from fake_slack.workspace import DIRECT, USER_ID
 from tests.bot.playground.browser_client import BrowserClient
 
 TEXT = "# Why?\n\n<script>alert(1)</script> – so.\n"

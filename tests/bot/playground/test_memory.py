@@ -15,8 +15,8 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.memory import MAX_REMEMBERED, save
-from bot.playground.slack.timeline import Author, SlackMessage
-from bot.playground.slack.workspace import GENERAL, TEAM_ID, USER_ID
+from fake_slack.timeline import Author, SlackMessage
+from fake_slack.workspace import GENERAL, TEAM_ID, USER_ID
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site, serve
 

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.server import MAX_STREAMS
-from bot.playground.slack.request_parsing import MAX_BYTES
-from bot.playground.slack.timeline import Timeline
-from bot.playground.slack.web_api import METHODS, WebApi
-from bot.playground.slack.workspace import DIRECT, GENERAL, USER_ID, Workspace
+from fake_slack.request_parsing import MAX_BYTES
+from fake_slack.timeline import Timeline
+from fake_slack.web_api import METHODS, WebApi
+from fake_slack.workspace import DIRECT, GENERAL, USER_ID, Workspace
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site
 

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.playground.slack.inputs import complaints, report, selections
-from bot.playground.slack.limits import check_view
-from bot.playground.slack.request_parsing import BadInput
-from bot.playground.slack.views import FAILURE, OpenViews
+from fake_slack.inputs import complaints, report, selections
+from fake_slack.limits import check_view
+from fake_slack.request_parsing import BadInput
+from fake_slack.views import FAILURE, OpenViews
 from tests.fakes.views import ASKS, FULL, OPTIONS, TABLE, field, home, modal
 
 ODD: st.SearchStrategy[Any] = st.sampled_from(

@@ -9,7 +9,7 @@ from yarl import URL
 
 from bot.playground import server
 from bot.playground.server import NO_COOKIE
-from bot.playground.slack.workspace import GENERAL
+from fake_slack.workspace import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site, serve
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from bot.playground.slack import response_urls
-from bot.playground.slack.response_urls import ResponseUrlToken
-from bot.playground.slack.workspace import GENERAL
+from fake_slack import response_urls
+from fake_slack.response_urls import ResponseUrlToken
+from fake_slack.workspace import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import SIGNING_SECRET, Clock, PlaygroundApp, Site, serve
 

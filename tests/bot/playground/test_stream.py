@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.page import event_stream
-from bot.playground.slack.timeline import Author, SlackMessage, Timeline
-from bot.playground.slack.workspace import GENERAL
+from fake_slack.timeline import Author, SlackMessage, Timeline
+from fake_slack.workspace import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 

@@ -14,8 +14,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.limits import MAX_BLOCKS, MAX_MARKDOWN
-from bot.playground.slack.timeline import Author, SlackMessage
+from fake_slack.limits import MAX_BLOCKS, MAX_MARKDOWN
+from fake_slack.timeline import Author, SlackMessage
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 from tests.fakes.time import Time
 

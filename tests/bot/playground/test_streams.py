@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.playground.slack.limits import SlackError, check_blocks
-from bot.playground.slack.request_parsing import BadInput
-from bot.playground.slack.streams import Stream, read_content
+from fake_slack.limits import SlackError, check_blocks
+from fake_slack.request_parsing import BadInput
+from fake_slack.streams import Stream, read_content
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -8,10 +8,10 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.thread_status import STATUS_SECONDS
-from bot.playground.slack.timeline import Timeline
-from bot.playground.slack.web_api import WebApi
-from bot.playground.slack.workspace import DIRECT, GENERAL, TEAM_ID, USER_ID, Workspace
+from fake_slack.thread_status import STATUS_SECONDS
+from fake_slack.timeline import Timeline
+from fake_slack.web_api import WebApi
+from fake_slack.workspace import DIRECT, GENERAL, TEAM_ID, USER_ID, Workspace
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Clock, Site
 

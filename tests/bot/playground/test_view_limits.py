@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.playground.slack.limits import check_view
+from fake_slack.limits import check_view
 from tests.fakes.views import (
     ASKS,
     BUTTON,

@@ -15,9 +15,9 @@ from aiohttp.test_utils import TestServer
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.request_parsing import BadInput
-from bot.playground.slack.timeline import Author, SlackMessage
-from bot.playground.slack.views import FAILURE, View
+from fake_slack.request_parsing import BadInput
+from fake_slack.timeline import Author, SlackMessage
+from fake_slack.views import FAILURE, View
 from tests.fakes.person import NotSubmitted, Person
 from tests.fakes.playground_app import SIGNING_SECRET, Fields, PlaygroundApp, Reply
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault

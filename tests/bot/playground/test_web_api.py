@@ -10,9 +10,9 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.slack.timeline import Timeline
-from bot.playground.slack.web_api import METHODS, WebApi
-from bot.playground.slack.workspace import BOT_ID, BOT_USER_ID, DIRECT, GENERAL, TEAM_ID, USER_ID, Workspace
+from fake_slack.timeline import Timeline
+from fake_slack.web_api import METHODS, WebApi
+from fake_slack.workspace import BOT_ID, BOT_USER_ID, DIRECT, GENERAL, TEAM_ID, USER_ID, Workspace
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site
 

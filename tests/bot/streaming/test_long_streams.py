@@ -10,8 +10,8 @@ import pytest
 
 from bot.blocks.elements import context
 from bot.blocks.streaming import render_answer_text
-from bot.playground.slack.streams import LIFETIME_SECONDS, Ending, Stream
 from bot.streaming.live import ROLL_OVER_SECONDS
+from fake_slack.streams import LIFETIME_SECONDS, Ending, Stream
 from tests.fakes.live_answers import LiveWorkspace
 from tests.fakes.recordings import Recording, recorded
 from tests.fakes.slack import Post

@@ -17,10 +17,10 @@ from bot.errors import UsageError
 from bot.features import COMMANDS
 from bot.model.question import Choice
 from bot.model.schedule import ZONES, zone_of
-from bot.playground.slack.limits import check_view
 from bot.views.ask import ask_view
 from bot.views.base import Submission
 from bot.views.forms import FLAGS, entered_options, in_words, option_inputs, usage_response
+from fake_slack.limits import check_view
 
 THROW_AWAY = [
     (Option(name="--mood", value="sour|sweet", help="How it tastes", kind=ValueKind.CHOICE), "sweet"),

@@ -11,11 +11,11 @@ import pytest
 from pydantic import SecretStr
 
 from bot.model.question import SharedFile
-from bot.playground.slack.web_api import Arguments, WebApi
 from bot.settings import Settings
 from bot.slack.files import MAX_BYTES, is_slack, media_type
 from bot.slack.scopes import SCOPES
 from bot.worker.files import MEMORY, FileMemory, named
+from fake_slack.web_api import Arguments, WebApi
 from tests.driver import Driver
 from tests.fakes.answers import completed
 from tests.fakes.openrouter import KEY, FakeOpenRouter

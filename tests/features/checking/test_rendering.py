@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.features.checking.command import claims_messages
-from bot.playground.slack.limits import check_message
+from fake_slack.limits import check_message
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
 from perplexity.types import Source
 

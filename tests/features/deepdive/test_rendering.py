@@ -13,7 +13,7 @@ from bot.blocks.escaping import sanitize_message
 from bot.blocks.messages import texts_in
 from bot.features.deepdive.command import deepdive_messages, deepdive_progress_message
 from bot.model.message import Audience, OutgoingMessage
-from bot.playground.slack.limits import check_message
+from fake_slack.limits import check_message
 from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.deepdive.report import assemble, render_sections
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate

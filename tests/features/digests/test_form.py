@@ -13,9 +13,9 @@ import pytest
 from bot.features.digests.surface import digest_view
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.model.schedule import ZONES
-from bot.playground.slack.limits import check_view
-from bot.playground.slack.views import View
 from bot.views.base import TOO_LATE
+from fake_slack.limits import check_view
+from fake_slack.views import View
 from tests.driver import Driver, Message, records
 from tests.fakes.news_answers import BUDGET, news_answer, text_reply
 from tests.fakes.slack import Fault

@@ -9,8 +9,8 @@ import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
 
-from bot.playground.slack.workspace import GENERAL
 from bot.settings import Settings
+from fake_slack.workspace import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.driver import serving
 from tests.fakes.news_answers import BUDGET, news_answer

@@ -36,7 +36,7 @@ from bot.features.digests.rendering import (
 )
 from bot.model.message import OutgoingMessage
 from bot.model.schedule import Schedule, next_slot, zone_of
-from bot.playground.slack.limits import check_message
+from fake_slack.limits import check_message
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source

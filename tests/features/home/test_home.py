@@ -17,8 +17,8 @@ from bot.delivery.withdrawal import Deleted
 from bot.features.home.store import HomeStore
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.model.question import NewQuestion
-from bot.playground.slack.limits import check_view
 from bot.storage.questions import QuestionStore, connection_pool
+from fake_slack.limits import check_view
 from tests.driver import Driver, asked_in, execute
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.service import json_reply

@@ -17,8 +17,8 @@ import pytest
 from bot.features.sharing.posting import Sharing
 from bot.features.sharing.preview import ALREADY_PUBLIC, ALREADY_SHARED, MAYBE_SHARED, NO_PARTS, TOO_LONG, register
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from bot.playground.slack.views import View
 from bot.views.base import TOO_LATE
+from fake_slack.views import View
 from tests.bot.listeners.clicks import assert_acknowledged
 from tests.driver import Driver, Message
 from tests.fakes.slack import Fault, Post

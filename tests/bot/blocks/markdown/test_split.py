@@ -10,7 +10,7 @@ from bot.blocks.answer import answer_messages
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import split_markdown
 from bot.model.message import Audience
-from bot.playground.slack.limits import check_message, rendered_blocks, rendered_length
+from fake_slack.limits import check_message, rendered_blocks, rendered_length
 from perplexity.citations import number_citations
 from perplexity.types import Answer, Source
 from tests.fakes.renderer import links, shown, tokens

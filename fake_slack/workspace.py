@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bot.playground.slack.payloads import Actor
+from fake_slack.payloads import Actor
 
 TEAM_ID = "T0PLAYGROUND"
 TEAM_DOMAIN = "playground"

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bot.playground.slack.inputs import Entered, carry_over, enter, initial_state
-from bot.playground.slack.limits import SlackError, check_view
-from bot.playground.slack.request_parsing import Block
+from fake_slack.inputs import Entered, carry_over, enter, initial_state
+from fake_slack.limits import SlackError, check_view
+from fake_slack.request_parsing import Block
 
 TRIGGER_SECONDS = 3.0
 """How long a `trigger_id` opens a view. https://docs.slack.dev/surfaces/modals#opening"""

@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from bot.playground.slack.files import File, Files
-from bot.playground.slack.request_parsing import Block
-from bot.playground.slack.streams import Ending, Stream
-from bot.playground.slack.thread_status import ThreadStatuses
-from bot.playground.slack.views import OpenViews
-from bot.playground.slack.workspace import APP_ID, BOT_ID, BOT_USER_ID, TEAM_ID, USER_ID
+from fake_slack.files import File, Files
+from fake_slack.request_parsing import Block
+from fake_slack.streams import Ending, Stream
+from fake_slack.thread_status import ThreadStatuses
+from fake_slack.views import OpenViews
+from fake_slack.workspace import APP_ID, BOT_ID, BOT_USER_ID, TEAM_ID, USER_ID
 
 MAX_MESSAGES = 1000
 """The most messages that the playground keeps."""

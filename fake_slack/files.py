@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from bot.playground.slack.limits import SlackError
+from fake_slack.limits import SlackError
 
 MAX_FILES = 50
 """The most files that are kept; the oldest are dropped first."""

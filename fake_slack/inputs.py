@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from bot.playground.slack.limits import offered
-from bot.playground.slack.request_parsing import BadInput, Block
+from fake_slack.limits import offered
+from fake_slack.request_parsing import BadInput, Block
 
 Element = Mapping[str, Any]
 Entered = Mapping[str, Mapping[str, Any]]

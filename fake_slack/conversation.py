@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bot.playground.slack import payloads, response_urls, web_api
-from bot.playground.slack.request_parsing import BadInput, Block, blocks_of, text_of, ts_of
-from bot.playground.slack.response_urls import ResponseUrlToken
-from bot.playground.slack.sender import AckError, Sender
-from bot.playground.slack.timeline import Author, SlackMessage, Timeline
-from bot.playground.slack.workspace import BOT_USER_ID, USER_ID, YOU, Channel
+from fake_slack import payloads, response_urls, web_api
+from fake_slack.request_parsing import BadInput, Block, blocks_of, text_of, ts_of
+from fake_slack.response_urls import ResponseUrlToken
+from fake_slack.sender import AckError, Sender
+from fake_slack.timeline import Author, SlackMessage, Timeline
+from fake_slack.workspace import BOT_USER_ID, USER_ID, YOU, Channel
 
 MAX_LINES = 200
 """The most command lines that are kept in case an answer makes them public."""

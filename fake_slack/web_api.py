@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bot.playground.slack.limits import MAX_TEXT_BYTES, SlackError, check_message, check_view, refuse
-from bot.playground.slack.request_parsing import BadInput, blocks_of, json_value, text_of, ts_of
-from bot.playground.slack.streams import DISPLAY_MODES, Ending, Stream, read_content, replaces_rich_text
-from bot.playground.slack.thread_status import SuggestedPrompt
-from bot.playground.slack.timeline import Author, SlackMessage, Timeline
-from bot.playground.slack.views import View
-from bot.playground.slack.workspace import Channel, Workspace
+from fake_slack.limits import MAX_TEXT_BYTES, SlackError, check_message, check_view, refuse
+from fake_slack.request_parsing import BadInput, blocks_of, json_value, text_of, ts_of
+from fake_slack.streams import DISPLAY_MODES, Ending, Stream, read_content, replaces_rich_text
+from fake_slack.thread_status import SuggestedPrompt
+from fake_slack.timeline import Author, SlackMessage, Timeline
+from fake_slack.views import View
+from fake_slack.workspace import Channel, Workspace
 
 Arguments = Mapping[str, Any]
 Method = Callable[["WebApi", Arguments], Awaitable[dict[str, Any]]]

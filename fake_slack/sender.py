@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-from bot.playground.slack.payloads import interaction_form
+from fake_slack.payloads import interaction_form
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from bot.playground.slack.limits import MAX_MARKDOWN, SlackError, check_blocks, refuse
-from bot.playground.slack.request_parsing import Block, json_value
+from fake_slack.limits import MAX_MARKDOWN, SlackError, check_blocks, refuse
+from fake_slack.request_parsing import Block, json_value
 
 LIFETIME_SECONDS = 306.0
 """The life of a stream from its start; appends do not extend it."""

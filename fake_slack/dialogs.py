@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from bot.playground.slack import payloads
-from bot.playground.slack.inputs import Entered, complaints, find_element, report, selections
-from bot.playground.slack.payloads import Actor
-from bot.playground.slack.request_parsing import BadInput
-from bot.playground.slack.sender import AckError, Sender
-from bot.playground.slack.timeline import Timeline
-from bot.playground.slack.views import FAILURE, View
-from bot.playground.slack.workspace import CHANNELS, Channel, Workspace
+from fake_slack import payloads
+from fake_slack.inputs import Entered, complaints, find_element, report, selections
+from fake_slack.payloads import Actor
+from fake_slack.request_parsing import BadInput
+from fake_slack.sender import AckError, Sender
+from fake_slack.timeline import Timeline
+from fake_slack.views import FAILURE, View
+from fake_slack.workspace import CHANNELS, Channel, Workspace
 
 
 @dataclass(frozen=True, kw_only=True)

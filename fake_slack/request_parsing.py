@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
-from bot.playground.slack.limits import MAX_BLOCKS, MAX_TEXT, walk
+from fake_slack.limits import MAX_BLOCKS, MAX_TEXT, walk
 
 Block = dict[str, Any]
 """A Block Kit block as plain JSON."""

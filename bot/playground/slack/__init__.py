@@ -1,1 +1,0 @@
-"""A stand-in for Slack: its Web API, its payloads and its limits. It imports nothing of the bot."""
