@@ -15,7 +15,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # What everything in a checkout can need: the app, the command line, the MCP server and the agent.
 EXTRAS := --extra agent --extra bot --extra cli --extra duckduckgo --extra mcp
 
-.PHONY: help run test lowest beside rare check format coverage chaos chaos-short mutants bench sbom vulnerabilities licences lock features without manifest bundle clean
+.PHONY: help run test lowest beside rare check format coverage chaos chaos-short mutants bench sbom vulnerabilities licences lock features without translations manifest bundle clean
 
 help:  ## what each command does
 	@sed -n 's/^\([a-z][a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -52,6 +52,7 @@ check: $(VENV)/dev.stamp  ## style, types, the direction of imports, the files f
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.house --check
+	$(BIN)/python -m tests.house.translations --check
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec compose.yaml
 
@@ -103,6 +104,9 @@ features: $(VENV)/dev.stamp  ## the names of the features, one a line
 
 without: $(VENV)/dev.stamp  ## a copy of this project without a feature: FEATURE=<name> INTO=<folder>
 	@$(BIN)/python -m tests.house.without "$(FEATURE)" "$(INTO)"
+
+translations: $(VENV)/dev.stamp  ## after a change of a text: the catalogues in bot/locale get it, to be translated
+	$(BIN)/python -m tests.house.translations
 
 manifest: $(VENV)/dev.stamp  ## after a change of a command or a scope; whatever the environment says
 	$(BIN)/python -c 'from bot.features import OFFERS; from bot.manifest import as_yaml; print(as_yaml(OFFERS), end="")' > manifest.yml

@@ -63,6 +63,7 @@ from bot.storage.retention import Retention
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
+from bot.translation import LANGUAGES, catalogue
 from bot.views import (
     ask,
     options,
@@ -367,7 +368,7 @@ class _Parts:
 
     @cached_property
     def home_tabs(self) -> HomeTabs:
-        return HomeTabs(views=self.views, withdrawal=self.withdrawal)
+        return HomeTabs(views=self.views, withdrawal=self.withdrawal, language=self.profiles.language)
 
     # The worker.
 
@@ -446,6 +447,7 @@ class _Parts:
             admission=self.admission,
             home_changed=self.home_tabs.changed,
             enter=self.enter_team,
+            language=self.profiles.language,
             progress_of=partial(
                 ProgressUpdater,
                 questions=self.questions,
@@ -623,6 +625,7 @@ async def compose(
             limiter=limiter,
             background=await stack.enter_async_context(BackgroundTasks()),
         )
+        await asyncio.to_thread(lambda: [catalogue(one) for one in LANGUAGES])
         jobs.register_handler(parts.question_worker.process)
         yield Application(
             playground=playground,

@@ -13,6 +13,7 @@ from perplexity.errors import MissingExtra
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "agent": ("httpx2", "openai", "pydantic_ai", "pydantic_core"),
     "bot": (
+        "babel",
         "cryptography",
         "multidict",
         "procrastinate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,11 +30,12 @@ class Shows(Protocol):
 class HomeTabs:
     """The home tabs of people. `views` publishes them; `withdrawal` deletes the answers that people delete there.
 
-    The feature that shows the tabs sets `shown_by`.
+    `language` returns that of a person. The feature that shows the tabs sets `shown_by`.
     """
 
     views: Views
     withdrawal: AnswerWithdrawal
+    language: Callable[[str], Awaitable[str]]
     shown_by: Shows | None = None
 
     def opened(self, team_id: str, user_id: str, notice: str = "") -> None:

@@ -33,13 +33,15 @@ from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import USER_TEAM_SECONDS
+from bot.translation import N_
+from bot.translation import gettext as _
 
-MEMBERS_ONLY = (
+MEMBERS_ONLY = N_(
     "I only answer full members of this workspace, and Slack lists you as a guest or as someone from outside. "
     "Please ask a member to send me your question."
 )
-MEMBER_UNKNOWN = "I couldn’t check with Slack whether you’re a member of this workspace. Please ask again later."
-MEMBER_FORBIDDEN = (
+MEMBER_UNKNOWN = N_("I couldn’t check with Slack whether you’re a member of this workspace. Please ask again later.")
+MEMBER_FORBIDDEN = N_(
     "I can’t check whether you’re a member of this workspace, because Slack doesn’t let me read profiles. "
     "Please ask an admin to reinstall me with the permission `users:read`."
 )
@@ -160,7 +162,7 @@ class Admission:
             if row.surface == "mention":
                 await self._reply_in_thread(row)
             return Outcome(messages=(), state="failed", error="OutsideAsker")
-        return Outcome(messages=(text_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
+        return Outcome(messages=(text_message(_(MEMBERS_ONLY)),), state="failed", error="OutsideAsker")
 
     def _is_open(self, row: QuestionRow) -> bool:
         """Return whether everyone may ask this in its channel; the channel's own setting overrides the app's."""
@@ -187,14 +189,14 @@ class Admission:
             case True:
                 return None
             case False:
-                return MEMBERS_ONLY
+                return _(MEMBERS_ONLY)
             case None:
                 return self._unknown
 
     @property
     def _unknown(self) -> str:
         """Return why it is unknown whether someone is a member."""
-        return MEMBER_FORBIDDEN if workspace_key() in self._forbidden else MEMBER_UNKNOWN
+        return _(MEMBER_FORBIDDEN if workspace_key() in self._forbidden else MEMBER_UNKNOWN)
 
     async def is_member(self, row: QuestionRow, user_id: str, user_team: str) -> bool:
         """Return whether a person is a full member, so that their text may be sent with another's question.
@@ -242,7 +244,7 @@ class Admission:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
         fresh = await self.database_retry(lambda: self.workspaces.begins_thread(row.id))
-        message: OutgoingMessage = escaping.sanitize_message(text_message(MEMBERS_ONLY))
+        message: OutgoingMessage = escaping.sanitize_message(text_message(_(MEMBERS_ONLY)))
         with suppress(*FAILURES):
             await self.client.chat_postEphemeral(
                 channel=row.channel_id,

@@ -14,6 +14,7 @@ from bot.listeners.context import ListenerContext
 from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import gettext as _
 from bot.worker.background import FileUploader
 
 MAX_TITLE = 120
@@ -54,7 +55,7 @@ async def send_file(
         on_failure=lambda: report_failure(
             "Slack rejected the file. Please tell an admin, who can check my permission to send files."
         ),
-        on_refusal=lambda: report_failure(MEMBERS_ONLY),
+        on_refusal=lambda: report_failure(_(MEMBERS_ONLY)),
     )
     return ClickReply(
         message=text_message(f"I’ll send you {what} as a file, in our direct messages."),

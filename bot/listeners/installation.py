@@ -33,11 +33,13 @@ from bot.model.membership import (
     is_foreign,
     is_in_same_second,
     is_lifecycle,
+    user_of,
 )
 from bot.slack.connection import SlackConnection, TokenUnchecked, takes_token
 from bot.slack.messages import FAILURES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import OPEN, REVOKED, UNINSTALLED, WorkspaceRow, WorkspaceStore
+from bot.translation import speak
 
 if TYPE_CHECKING:
     from bot.workspaces.registry import Workspaces
@@ -121,6 +123,16 @@ def register(
         log.warning("request.refused", extra={"status": 403, "error": reason})
         return BoltResponse(status=403, body=reason, headers=NO_RETRY)
 
+    @app.middleware
+    async def speak_to_person(body: dict[str, Any], next: Callable[[], Awaitable[BoltResponse]]) -> None:
+        if person := user_of(body):
+            speak(await context.admission.profiles.language(person))
+        await next()
+
+    _listen(app, context, installation)
+
+
+def _listen(app: AsyncApp, context: ListenerContext, installation: Installation | Workspaces) -> None:
     for kind in sorted(LIFECYCLE_EVENTS):
 
         @app.event(kind)

@@ -36,6 +36,7 @@ from bot.model.membership import team_of
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import gettext as _
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +98,7 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
     """Return the acknowledgement: a placeholder for the answer, help, or why the text cannot be used."""
     user, channel = (str(payload.get(name, "")) for name in ("user_id", "channel_id"))
     if await context.admission.refuses(payload, user, channel, context.intake):
-        return text_message(MEMBERS_ONLY)
+        return text_message(_(MEMBERS_ONLY))
     route = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), context.commands)
     command = route.command
     if command is None:

@@ -230,6 +230,11 @@ def user_team_of(body: Mapping[str, Any]) -> str:
     return _text(event, "user_team") or _text(_part(body, "user"), "team_id")
 
 
+def user_of(body: Mapping[str, Any]) -> str:
+    """Return the person of a command, an event, a click or a submission; empty if it names none."""
+    return _text(body, "user_id") or _id(body, "user") or _text(_part(body, "event"), "user")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Profile:
     """The used parts of a person's profile. `outside` is whether Slack calls them a guest, a stranger or a bot."""
@@ -240,6 +245,7 @@ class Profile:
     deleted: bool = False
     admin: bool = False
     zone: str | None = None
+    locale: str = ""
     name: str = ""
 
     @classmethod
@@ -253,6 +259,7 @@ class Profile:
             admin=bool(user.get("is_admin") or user.get("is_owner"))
             and not (user.get("deleted") or any(user.get(flag) for flag in OUTSIDE_FLAGS)),
             zone=_text(user, "tz") or None,
+            locale=_text(user, "locale"),
             name=_text(_part(user, "profile"), "display_name") or _text(user, "real_name") or _text(user, "name"),
         )
 
@@ -338,13 +345,15 @@ class ActiveWorkspace:
 class RequestScope(scope.Scope):
     """The request, workspace and person for which the task works; the library reads the keys, and fills the log.
 
-    `arrived` is when the request arrived, on the monotonic clock, None outside of a request. With one bot token for the
-    whole process there is no `workspace`. Without an `asker`, the work is the app's own.
+    `language` is that of texts, as in `bot.translation`. `arrived` is when the request arrived, on the monotonic
+    clock, None outside of a request. With one bot token for the whole process there is no `workspace`. Without an
+    `asker`, the work is the app's own.
     """
 
     arrived: float | None = None
     workspace: Identity | None = None
     asker: Asker | None = None
+    language: str = "en"
 
 
 def current_scope() -> RequestScope:

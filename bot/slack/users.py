@@ -17,11 +17,16 @@ from bot.model.membership import Affiliation, Identity, Profile, affiliation_of,
 from bot.model.preferences import ChannelSettings
 from bot.preferences.precedence import may_ask
 from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error
+from bot.translation import ENGLISH, language_of
 
 log = logging.getLogger(__name__)
 
 
 PROFILE_CACHE_SECONDS = 600.0
+LANGUAGE_CACHE_SECONDS = 86_400.0
+LANGUAGE_SECONDS = 0.3
+"""How long an acknowledgement waits for a person's language."""
+
 MAX_PROFILES = 10_000
 
 
@@ -70,8 +75,20 @@ class Profiles:
         except FAILURES:
             return ""
 
+    async def language(self, user_id: str) -> str:
+        """Return the language in which a person uses Slack; English if Slack does not say so in time. Raises nothing.
+
+        The locale of a profile is used for a day: people rarely change it, and a first profile is what an
+        acknowledgement waits for.
+        """
+        try:
+            async with asyncio.timeout(LANGUAGE_SECONDS):
+                return language_of((await self.get(user_id, seconds=LANGUAGE_CACHE_SECONDS)).locale)
+        except (*FAILURES, TimeoutError):
+            return ENGLISH
+
     async def _fetch(self, user_id: str) -> Profile:
-        user = (await self._client.users_info(user=user_id)).get("user")
+        user = (await self._client.users_info(user=user_id, include_locale=True)).get("user")
         if not isinstance(user, Mapping) or not user:
             raise SlackClientError("users.info returned no user")
         profile, person = Profile.from_user(user), (workspace_key(), user_id)

@@ -35,6 +35,7 @@ from bot.model.message import Block
 from bot.slack.messages import FAILURES
 from bot.slack.views import NotOpened, Opened, View, ViewResult
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import gettext as _
 
 TOO_LATE = "Slack didn’t open the window in time. Please click again."
 NOT_UPDATED = "Slack couldn’t update this window. Please choose again."
@@ -227,7 +228,7 @@ def submission(
     async def on_submit(ack: AsyncAck, body: dict[str, Any]) -> None:
         submitted = Submission(body=body)
         if context.admission.is_known_outsider(body, submitted.user):
-            response: Response | None = errors(**{first_input: MEMBERS_ONLY})
+            response: Response | None = errors(**{first_input: _(MEMBERS_ONLY)})
         else:
             try:
                 response = await context.intake.within_ack_deadline(
@@ -278,8 +279,8 @@ def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_vie
 
     @app.shortcut(callback_id)
     async def on_shortcut(ack: AsyncAck, body: dict[str, Any]) -> None:
-        _, user = person_of(body)
-        problem = MEMBERS_ONLY if context.admission.is_known_outsider(body, user) else await open_view(body, context)
+        user = person_of(body)[1]
+        problem = _(MEMBERS_ONLY) if context.admission.is_known_outsider(body, user) else await open_view(body, context)
         if problem is not None:
             tell(context, user=user, response_url=str(body.get("response_url") or "") or None, text=problem)
         await ack()

@@ -22,7 +22,7 @@ IGNORED = shutil.ignore_patterns(
 
 
 def copy_without(name: str, into: Path) -> None:
-    """Copy the tree, take the feature away, and write the manifest of what is left."""
+    """Copy the tree, take the feature away, and write the manifest and the catalogues of what is left."""
     shutil.copytree(ROOT, into, ignore=IGNORED, dirs_exist_ok=True)
     shutil.rmtree(into / "bot" / "features" / name)
     shutil.rmtree(into / "tests" / "features" / name, ignore_errors=True)
@@ -31,8 +31,12 @@ def copy_without(name: str, into: Path) -> None:
         test.unlink()
     listed = into / LIST
     listed.write_text(unlisted(listed.read_text(encoding="utf-8"), name), encoding="utf-8")
-    shown = subprocess.run([sys.executable, "-c", MANIFEST], cwd=into, capture_output=True, check=True)
-    (into / "manifest.yml").write_bytes(shown.stdout)
+    (into / "manifest.yml").write_bytes(_run("-c", MANIFEST, folder=into))
+    _run("-m", "tests.house.translations", folder=into)
+
+
+def _run(*arguments: str, folder: Path) -> bytes:
+    return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, check=True).stdout
 
 
 def needing(name: str, folder: Path) -> set[Path]:

@@ -45,6 +45,7 @@ from bot.model.question import QuestionRow
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import speaking
 from bot.views.admin_only import for_admins
 from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_for_click, person_of, submission
 from bot.views.forms import checkboxes, choice, input_block
@@ -116,7 +117,7 @@ class HomePublisher:
 
     async def tell(self, team_id: str, user_id: str, notice: str) -> None:
         """Update a home tab with a notice, which is escaped, even if it is not known to be open."""
-        with _logged():
+        with _logged(), speaking(await self.tabs.language(user_id)):
             result = await self.tabs.views.publish(user_id, await self._view(team_id, user_id, notice))
             if isinstance(result, NotOpened):
                 log.warning("home.not_shown", extra={"error": result.error})

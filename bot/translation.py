@@ -1,0 +1,80 @@
+"""What people read, in their language: gettext, with one catalogue a language in `bot/locale`.
+
+Texts are marked where they are written: `_("…")`, and `N_("…")` for a constant, which `_` then translates where it is
+shown. What varies is a name in braces: `_("Saved in {channel}.").format(channel=channel)`. A text without a translation
+stays English. The language is part of the current task's scope, and so of the tasks that it starts.
+
+https://docs.python.org/3/library/gettext.html https://babel.pocoo.org/en/latest/messages.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from importlib.resources import files
+from io import BytesIO
+
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.numbers import format_decimal
+
+from bot.model.membership import current_scope
+from perplexity import scope
+
+ENGLISH = "en"
+LANGUAGES = (ENGLISH, "de")
+"""Each but English has a catalogue of this name."""
+
+
+def language_of(locale: str | None) -> str:
+    """Return the language for a locale such as de-DE; English if there is no catalogue for it."""
+    language = (locale or "").replace("_", "-").partition("-")[0].lower()
+    return language if language in LANGUAGES else ENGLISH
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Set the language of texts until the end of the block."""
+    with scope.within(replace(current_scope(), language=language)):
+        yield
+
+
+def speak(language: str) -> None:
+    """Set the language of texts for the current task, and for the tasks that it starts from now on."""
+    scope.enter(replace(current_scope(), language=language))
+
+
+@cache
+def catalogue(language: str) -> NullTranslations:
+    """Return the texts of a language. Reading them takes some time: the app does it as it starts."""
+    if language == ENGLISH:
+        return NullTranslations()
+    compiled = BytesIO()
+    with files("bot").joinpath("locale", f"{language}.po").open("rb") as file:
+        write_mo(compiled, read_po(file, locale=language))
+    compiled.seek(0)
+    return GNUTranslations(compiled)
+
+
+def gettext(text: str) -> str:
+    """Return a text in the language of the current task."""
+    return catalogue(current_scope().language).gettext(text) if text else ""
+
+
+def ngettext(one: str, many: str, count: int) -> str:
+    """Return the text for a number of things, with the number as `{count}`, in the language of the current task."""
+    text = catalogue(current_scope().language).ngettext(one, many, count)
+    return text.format(count=number(count))
+
+
+def N_(text: str) -> str:  # noqa: N802  # gettext's own name, by which tools find texts
+    """Return a text as it is; `gettext` translates it where it is shown."""
+    return text
+
+
+def number(value: float) -> str:
+    """Return a number with the separators of the current task's language."""
+    return format_decimal(value, locale=current_scope().language)
