@@ -9,7 +9,7 @@ https://docs.python.org/3/library/gettext.html https://babel.pocoo.org/en/latest
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -17,12 +17,14 @@ from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
 from io import BytesIO
 
+from babel.dates import get_month_names
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
-from babel.numbers import format_decimal
+from babel.numbers import format_decimal, get_decimal_symbol, get_group_symbol
 
 from bot.model.membership import current_scope
 from perplexity import scope
+from perplexity.formatting import MONTHS
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "de")
@@ -64,10 +66,10 @@ def gettext(text: str) -> str:
     return catalogue(current_scope().language).gettext(text) if text else ""
 
 
-def ngettext(one: str, many: str, count: int) -> str:
+def ngettext(one: str, many: str, count: int, **names: object) -> str:
     """Return the text for a number of things, with the number as `{count}`, in the language of the current task."""
     text = catalogue(current_scope().language).ngettext(one, many, count)
-    return text.format(count=number(count))
+    return text.format(count=number(count), **names)
 
 
 def N_(text: str) -> str:  # noqa: N802  # gettext's own name, by which tools find texts
@@ -78,3 +80,39 @@ def N_(text: str) -> str:  # noqa: N802  # gettext's own name, by which tools fi
 def number(value: float) -> str:
     """Return a number with the separators of the current task's language."""
     return format_decimal(value, locale=current_scope().language)
+
+
+def figures(text: str) -> str:
+    """Return a text in English, such as "1,234.5 s", with the separators of the current task's language."""
+    language = current_scope().language
+    return text.translate(str.maketrans(",.", get_group_symbol(language) + get_decimal_symbol(language)))
+
+
+def money(text: str) -> str:
+    """Return an amount in English, such as "$2.50", "under $0.0001" or "free", as in the current task's language."""
+    under, is_amount, amount = text.partition("$")
+    if not is_amount:
+        return gettext("free") if text else ""
+    amount = gettext("${amount}").format(amount=figures(amount))
+    return gettext("under {amount}").format(amount=amount) if under else amount
+
+
+def percent(share: float) -> str:
+    """Return a share in whole percent, as in the current task's language."""
+    return gettext("{percent}%").format(percent=f"{share * 100:.0f}")
+
+
+def day(text: str) -> str:
+    """Return a day or a month in English, such as "7 Oct 2025" or "Oct 2025", as in the current task's language."""
+    names = dict(zip(MONTHS, get_month_names("abbreviated", locale=current_scope().language).values(), strict=True))
+    words = [names.get(one, one) for one in text.split()]
+    if len(words) < 3:
+        return " ".join(words)
+    return gettext("{day} {month} {year}").format(day=words[0], month=words[1], year=words[2])
+
+
+def listing(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence, as in the current task's language: "A", "A and B", "A, B and C"."""
+    if len(words) < 2:
+        return "".join(words)
+    return gettext("{words} and {last}").format(words=", ".join(words[:-1]), last=words[-1])

@@ -1,4 +1,4 @@
-"""Days of the week at a local time: the slots of a schedule, and their text.
+"""Days of the week at a local time: the slots of a schedule.
 
 If a clock change skips a local time, the first moment after the gap counts; if a time occurs twice, the first counts
 (https://peps.python.org/pep-0495/).
@@ -6,10 +6,8 @@ If a clock change skips a local time, the first moment after the gap counts; if 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import groupby
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -40,8 +38,6 @@ _ZONES = """
 ZONES = tuple(_ZONES.split())
 """Time zones to choose from, from west to east: fewer than the 100 that a menu takes."""
 
-_DAY_SET_NAMES = {DAILY: "every day", WEEKDAYS: "weekdays", WEEKENDS: "weekends"}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
@@ -56,16 +52,6 @@ class Schedule:
         """The time zone; UTC if this computer does not know it."""
         return zone_of(self.zone)
 
-    @property
-    def text(self) -> str:
-        """Return the schedule in words: "weekdays at 9:00"."""
-        return f"{format_days(self.days)} at {self.at:%-H:%M}"
-
-    @property
-    def text_with_zone(self) -> str:
-        """Return the schedule in words with its zone: "weekdays at 9:00 (Europe/Berlin)"."""
-        return f"{self.text} ({self.tz.key})"
-
 
 def zone_of(name: str) -> ZoneInfo:
     """Return the time zone with this name; UTC if this computer does not know it."""
@@ -73,26 +59,6 @@ def zone_of(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return ZoneInfo("UTC")
-
-
-def format_days(days: Collection[int]) -> str:
-    """Return days of the week as "weekdays", or "Monday, Wednesday to Friday"."""
-    return _DAY_SET_NAMES.get(frozenset(days)) or ", ".join(_day_ranges(sorted(days)))
-
-
-def format_slot(moment: datetime, *, tz: ZoneInfo) -> str:
-    """Return a moment by a zone's clock: "Monday, 23 November at 9:00"."""
-    return f"{moment.astimezone(tz):%A, %-d %B at %-H:%M}"
-
-
-def _day_ranges(days: list[int]) -> Iterator[str]:
-    """Yield the days, three or more in a row as a range."""
-    for _, run in groupby(enumerate(days), key=lambda place: place[1] - place[0]):
-        in_row = [day for _, day in run]
-        if len(in_row) > 2:
-            yield f"{DAY_NAMES[in_row[0]]} to {DAY_NAMES[in_row[-1]]}"
-        else:
-            yield from (DAY_NAMES[day] for day in in_row)
 
 
 _DAYS_AHEAD = range(8)

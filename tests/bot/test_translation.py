@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 
 import pytest
 
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.translation import ENGLISH, LANGUAGES, gettext, language_of, ngettext, number, speaking
+from bot.translation import (
+    ENGLISH,
+    LANGUAGES,
+    day,
+    figures,
+    gettext,
+    language_of,
+    listing,
+    money,
+    ngettext,
+    number,
+    percent,
+    speaking,
+)
+from perplexity.formatting import listed
 from tests.house.translations import faults, read
 
 
@@ -49,3 +64,41 @@ def test_numbers_are_written_as_in_the_language() -> None:
     assert number(1234567.5) == "1,234,567.5"
     with speaking("de"):
         assert number(1234567.5) == "1.234.567,5"
+
+
+@pytest.mark.parametrize(
+    ("write", "english", "german"),
+    [
+        (figures, "1,234.5 s", "1.234,5 s"),
+        (money, "$1,234.50", "1.234,50\xa0$"),
+        (money, "under $0.0001", "unter 0,0001\xa0$"),
+        (money, "free", "kostenlos"),
+        (money, "", ""),
+        (day, "7 Oct 2025", "7. Okt. 2025"),
+        (day, "Mar 2025", "März 2025"),
+        (day, "2025", "2025"),
+        (day, "", ""),
+    ],
+)
+def test_what_is_written_in_english_is_written_as_in_the_language(
+    write: Callable[[str], str], english: str, german: str
+) -> None:
+    assert write(english) == english
+    with speaking("de"):
+        assert write(english) == german
+
+
+@pytest.mark.parametrize(
+    ("words", "german"), [([], ""), (["A"], "A"), (["A", "B"], "A und B"), (["A", "B", "C"], "A, B und C")]
+)
+def test_words_are_a_list_in_a_sentence(words: list[str], german: str) -> None:
+    assert listing(words) == german.replace("und", "and") == listed(words)
+    with speaking("de"):
+        assert listing(words) == german
+
+
+def test_a_share_is_in_whole_percent() -> None:
+    assert [percent(share) for share in (0, 0.125, 0.295, 1)] == [f"{share:.0%}" for share in (0, 0.125, 0.295, 1)]
+    with speaking("de"):
+        assert percent(0.295) == "30\xa0%"
+        assert ngettext("{count} of {all} page", "{count} of {all} pages", 2, all=3) == "2 of 3 pages"

@@ -20,7 +20,7 @@ from babel.messages.pofile import read_po, write_po
 from bot.translation import ENGLISH, LANGUAGES
 
 BOT = Path(__file__).parents[2] / "bot"
-KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2)}
+KEYWORDS = {"_": None, "N_": None, "gettext": None, "ngettext": (1, 2)}
 DATED = tuple(f'"{name}'.encode() for name in ("POT-C", "PO-Rev", "Last-T", "Language-Team", "Gen", "Report", "Proj"))
 """How the lines of a header begin that say when and by whom it was written."""
 

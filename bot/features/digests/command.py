@@ -27,9 +27,10 @@ from bot.commands.parsing import (
 from bot.errors import UsageError
 from bot.features.digests.model import DigestAction, DigestResult, DigestSpec, Owner
 from bot.features.digests.rendering import DIGEST_EXAMPLE, digest_result_message
+from bot.features.digests.schedules import format_days
 from bot.features.digests.service import DigestService
 from bot.model.message import OutgoingMessage
-from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule, format_days, zone_of
+from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule, zone_of
 from perplexity.validation import parse_query
 
 ALWAYS = Option(

@@ -39,9 +39,9 @@ from bot.features.digests.model import (
     Updated,
     format_since,
 )
+from bot.features.digests.schedules import format_days, format_slot, text_with_zone
 from bot.model.admin import DIRECT
 from bot.model.message import Block, OutgoingMessage
-from bot.model.schedule import format_days, format_slot
 from perplexity.formatting import format_dollars, pluralize
 from perplexity.news.summary import news_stand_in
 
@@ -100,7 +100,7 @@ def digest_title(text: str) -> str:
 
 def schedule_text(digest: Digest) -> str:
     """Return a digest's schedule with its zone: "weekdays at 9:00 (Europe/Berlin)"."""
-    return escape(digest.spec.schedule.text_with_zone)
+    return escape(text_with_zone(digest.spec.schedule))
 
 
 def next_run_text(digest: Digest) -> str:
@@ -344,7 +344,7 @@ def _own(one: Digest) -> Iterator[Block]:
     direct = one.channel_id.startswith("D")
     place = leaf("in our direct messages") if direct else {"type": "channel", "channel_id": one.channel_id}
     failed = f"{FAILED}, “Run now” tries again · " if one.failed else ""
-    facts = f"{failed}{one.spec.schedule.text_with_zone} · {next_run_text(one)} · {'' if direct else 'in '}"
+    facts = f"{failed}{text_with_zone(one.spec.schedule)} · {next_run_text(one)} · {'' if direct else 'in '}"
     title = leaf(f"{shorten(one_line(one.title), _MAX_HOME_TITLE)}\n") | {"style": {"bold": True}}
     line = {"type": "rich_text_section", "elements": [title, leaf(facts), place]}
     yield {"type": "rich_text", "elements": [line]}

@@ -40,6 +40,7 @@ from bot.features.digests.rendering import (
     workspace_blocks,
     workspace_rows,
 )
+from bot.features.digests.schedules import schedule_text
 from bot.features.digests.service import DigestService
 from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
@@ -224,7 +225,7 @@ async def create(submitted: Submission, context: ListenerContext) -> Response | 
     except UsageError as error:
         return usage_response(error, WATCH.options, text_block=TOPIC)
     subject = ": ".join(filter(None, (spec.category.capitalize(), spec.topic)))
-    root = asked_message(f"{subject}, {spec.schedule.text}", lead="You asked for a digest:")
+    root = asked_message(f"{subject}, {schedule_text(spec.schedule)}", lead="You asked for a digest:")
     here = bool(submitted.metadata.get("url")) and submitted.value(PLACE) == HERE
     problem = await ask_by_form(submitted, context, command=WATCH, text=line, root=root, here=here)
     return None if problem is None else errors(**{TOPIC: problem})

@@ -150,18 +150,3 @@ def test_what_was_missed_is_caught_up_with_its_last_slot() -> None:
 @pytest.mark.parametrize("zone", ["Nowhere/At_All", "", "../etc/passwd", "Europe/" + "x" * 300])
 def test_an_unknown_time_zone_is_utc(zone: str) -> None:
     assert schedule(zone).tz == ZoneInfo("UTC")
-
-
-@pytest.mark.parametrize(
-    ("days", "words"),
-    [
-        (DAILY, "every day at 9:05"),
-        (WEEKDAYS, "weekdays at 9:05"),
-        (WEEKENDS, "weekends at 9:05"),
-        (frozenset({0}), "Monday at 9:05"),
-        (frozenset({0, 2, 3, 4}), "Monday, Wednesday to Friday at 9:05"),
-        (frozenset({0, 1, 6}), "Monday, Tuesday, Sunday at 9:05"),
-    ],
-)
-def test_a_schedule_says_itself(days: frozenset[int], words: str) -> None:
-    assert schedule(at="9:05", days=days).text == words
