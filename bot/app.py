@@ -186,7 +186,9 @@ class _Parts:
             async def read_token() -> str:
                 return slack.bot_token or ""
 
-            self.client = web_client(slack.bot_token, api_url=slack.api_url, session=self.session)
+            self.client = web_client(
+                slack.bot_token, api_url=slack.api_url, session=self.session, ca_bundle=slack.ca_bundle
+            )
             self.read_token = read_token
             self.installation = Installation(
                 client=self.client,

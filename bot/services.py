@@ -134,6 +134,7 @@ async def open_agent(
         name=settings.agent_model,
         api_key=settings.agent_key,
         open_timeout=settings.open_timeout,
+        ca_bundle=settings.ca_bundle,
     )
     if meter is not None:
         model = ObservedModel(model, around=partial(meter.call, AGENT_MODEL, AGENT))
@@ -181,6 +182,7 @@ def provider_config(settings: Settings) -> ProviderConfig:
         ),
         retry=retry_policy(settings),
         open_timeout=settings.open_timeout,
+        ca_bundle=settings.ca_bundle,
     )
 
 
@@ -210,6 +212,7 @@ def slack_connection(settings: Settings, offers: Offers) -> tuple[SlackConnectio
             signing_secret=_secret_value(settings.slack_signing_secret),
             app_token=_secret_value(settings.slack_app_token),
             api_url=settings.slack_api_url,
+            ca_bundle=settings.ca_bundle,
         )
         return slack, None
     from bot.playground.server import Playground

@@ -32,7 +32,7 @@ from perplexity.errors import InvalidRequest
 from perplexity.formatting import closest_match, listed
 from perplexity.limiter import WAIT_SECONDS, CallKind, Limits, parse_limits
 from perplexity.providers import PROVIDERS, validate_order
-from perplexity.transport import OPEN_SECONDS
+from perplexity.transport import OPEN_SECONDS, tls_context
 from perplexity.urls import hostname, is_https_or_loopback
 
 T = TypeVar("T")
@@ -326,6 +326,7 @@ class Settings(_ProviderSettings):
     deep_provider_seconds: Seconds = 600
     answer_total_seconds: Seconds = 300
     open_timeout: Seconds = OPEN_SECONDS
+    ca_bundle: Annotated[str, _checked(tls_context)] = ""
 
     retry_attempts: int = Field(default=3, ge=1, le=10)
     retry_base_seconds: Seconds = 0.5

@@ -20,7 +20,16 @@ from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, Perpl
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Target, Timeouts, check_schema, resolve
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
-from perplexity.transport import OPEN_SECONDS, Closing, ProxyFor, Session, Transport, checked_open_timeout, proxy_for
+from perplexity.transport import (
+    OPEN_SECONDS,
+    Closing,
+    ProxyFor,
+    Session,
+    Transport,
+    checked_open_timeout,
+    proxy_for,
+    tls_context,
+)
 from perplexity.types import API, JSON, Answer, Event, Message, Query, Question, Restarted, SearchResults
 from perplexity.validation import validate_messages, validate_query
 from perplexity.wire import search
@@ -36,6 +45,7 @@ KEYS = ("PERPLEXITY_API_KEY", "PPLX_API_KEY")
 BASE_URL = "PERPLEXITY_BASE_URL"
 API_VARIABLE = "PERPLEXITY_API"
 OPEN_TIMEOUT = "OPEN_TIMEOUT"
+CA_BUNDLE = "CA_BUNDLE"
 
 DEFAULT_BASE_URL = "https://api.perplexity.ai"
 
@@ -81,6 +91,13 @@ def api_of(environ: Mapping[str, str]) -> API:
         if api == named:
             return api  # type: ignore[no-any-return]
     raise InvalidRequest.for_field(API_VARIABLE, named, "it takes agent or sonar")
+
+
+def ca_bundle_of(environ: Mapping[str, str]) -> str:
+    """Return the path in CA_BUNDLE; empty if it is not set. Raises InvalidRequest for a file that cannot be used."""
+    path = first_variable(environ, CA_BUNDLE)
+    tls_context(path, field=CA_BUNDLE)
+    return path
 
 
 def open_timeout_of(environ: Mapping[str, str]) -> float:
@@ -166,11 +183,12 @@ class PerplexityClient(Closing):
     `base_url` must be https, except on loopback. A `session` that is passed in is used and not closed. `open_timeout`
     is the seconds for opening a connection. `retry` applies to every call, within the call's time limit; `limits` are
     these limits in seconds, by kind of request. `reasoning_effort` is the effort of `reasoning=True`. `proxy` returns
-    the proxy for an address, by default the one in the environment; a `session` has its own. With `api="sonar"`,
+    the proxy for an address, by default the one in the environment; a `session` has its own. `ca_bundle` is the path
+    of a PEM file whose authorities are trusted in addition to the system's. With `api="sonar"`,
     answers come from Sonar until the service reports that it is retired for this key; from then on, and always for
     background runs, they come from the Agent API. `on_limit` is awaited with the limits that replies name. `clock` is
-    monotonic, `now` returns seconds since 1970. Raises InvalidRequest for an invalid key, address, `api` or
-    `open_timeout`.
+    monotonic, `now` returns seconds since 1970. Raises InvalidRequest for an invalid key, address, `api`,
+    `open_timeout` or `ca_bundle`.
     """
 
     def __init__(
@@ -185,13 +203,16 @@ class PerplexityClient(Closing):
         limits: Timeouts | None = None,
         reasoning_effort: Effort = "medium",
         proxy: ProxyFor = proxy_for,
+        ca_bundle: str = "",
         on_limit: OnLimit | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        self._transport = Transport(api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy)
+        self._transport = Transport(
+            api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy, ca_bundle=ca_bundle
+        )
         self._limits = limits or Timeouts()
         self._reasoning_effort = reasoning_effort
         self._clock = clock
@@ -215,17 +236,19 @@ class PerplexityClient(Closing):
     ) -> Self:
         """Return the client that the environment describes; arguments take precedence over its variables.
 
-        `PERPLEXITY_API_KEY` (or `PPLX_API_KEY`), `PERPLEXITY_API`, `PERPLEXITY_BASE_URL` and `OPEN_TIMEOUT` are read
-        from `environ`, by default that of the process. The other options are those of the class. Raises MissingKey
-        without a key, InvalidRequest for an invalid value.
+        `PERPLEXITY_API_KEY` (or `PPLX_API_KEY`), `PERPLEXITY_API`, `PERPLEXITY_BASE_URL`, `OPEN_TIMEOUT` and
+        `CA_BUNDLE` are read from `environ`, by default that of the process. The other options are those of the class.
+        Raises MissingKey without a key, InvalidRequest for an invalid value.
         """
+        environ = os.environ if environ is None else environ
         access = Access.from_environment(
-            os.environ if environ is None else environ,
+            environ,
             api_key=api_key,
             api=api,
             base_url=base_url,
             open_timeout=open_timeout,
         )
+        options = {"ca_bundle": ca_bundle_of(environ), **options}
         return cls(
             access.api_key, api=access.api, base_url=access.base_url, open_timeout=access.open_timeout, **options
         )

@@ -12,6 +12,7 @@ https://docs.aiohttp.org/en/stable/client_reference.html
 from __future__ import annotations
 
 import json
+import ssl
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -94,6 +95,22 @@ def _can_be_used(proxy: str) -> bool:
         return parts.scheme in HTTP and bool(parts.hostname) and parts.port != 0
     except ValueError:  # An invalid port, or a bracket that is not closed.
         return False
+
+
+def tls_context(ca_bundle: str, *, field: str = "ca_bundle") -> ssl.SSLContext | None:
+    """Return a context that trusts the system's authorities and those of a PEM file; None for "".
+
+    Raises InvalidRequest, which names `field`, for a file that cannot be used.
+    """
+    if not ca_bundle:
+        return None
+    context = ssl.create_default_context()
+    try:
+        context.load_verify_locations(ca_bundle)
+    except (OSError, ValueError):  # A path with a NUL is a ValueError.
+        allowed = "it takes the path of a PEM file with certificates that this user may read"
+        raise InvalidRequest.for_field(field, ca_bundle, allowed) from None
+    return context
 
 
 Method = Literal["GET", "POST"]
@@ -187,7 +204,8 @@ class Transport:
 
     A session that is passed in is not closed; without one, the first request opens a session, and `close` closes it.
     `auth_headers` returns the headers with the key, `proxy` the proxy for the address. The only time limit is
-    `open_timeout`, the seconds for opening a connection: the caller has a deadline.
+    `open_timeout`, the seconds for opening a connection: the caller has a deadline. `ca_bundle` is as for
+    `PerplexityClient`.
     """
 
     def __init__(
@@ -199,6 +217,7 @@ class Transport:
         auth_headers: Callable[[str], Mapping[str, str]] = bearer_headers,
         proxy: ProxyFor = proxy_for,
         open_timeout: float = OPEN_SECONDS,
+        ca_bundle: str = "",
     ) -> None:
         self._key = checked_key(api_key)
         self._auth_headers = auth_headers
@@ -210,7 +229,7 @@ class Transport:
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=checked_open_timeout(open_timeout))
         self._given = session
         self._own: aiohttp.ClientSession | None = None
-        self._proxy = proxy
+        self._proxy, self._tls = proxy, tls_context(ca_bundle)
 
     async def request(
         self, method: Method, path: str, body: JSON = None, *, before_sending: BeforeSending | None = None
@@ -296,17 +315,19 @@ class Transport:
         if self._given is not None:
             return self._given
         if self._own is None:
-            self._own = new_session(self.base_url, proxy=self._proxy)
+            self._own = new_session(self.base_url, proxy=self._proxy, tls=self._tls)
         return self._own
 
 
-def new_session(base_url: str, *, proxy: ProxyFor = proxy_for) -> aiohttp.ClientSession:
+def new_session(
+    base_url: str, *, proxy: ProxyFor = proxy_for, tls: ssl.SSLContext | None = None
+) -> aiohttp.ClientSession:
     """Return a pool of connections to one address, through its proxy; by default, the proxy in the environment.
 
     Its requests have a User-Agent of our own.
     """
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300),
+        connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300, ssl=tls or True),
         cookie_jar=aiohttp.DummyCookieJar(),
         proxy=proxy(base_url),
         headers={"User-Agent": USER_AGENT},

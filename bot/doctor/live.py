@@ -251,7 +251,8 @@ async def _validate(run: LiveRun, *, surface: str) -> str:
 
     https://docs.slack.dev/reference/methods/blocks.validate
     """
-    client, made = web_client(None, api_url=run.settings.slack_api_url), [one for one in _samples() if surface in one]
+    client = web_client(None, api_url=run.settings.slack_api_url, ca_bundle=run.settings.ca_bundle)
+    made = [one for one in _samples() if surface in one]
     for one in made:
         answer = await client.api_call("blocks.validate", data={surface: json.dumps(one[surface])})
         for error in answer.get("errors") or ():
@@ -366,7 +367,7 @@ async def check_live(run: LiveRun) -> Sequence[Finding]:
     settings = run.settings
     config = replace(provider_config(settings), retry=RetryPolicy(attempts=1))
     async with (
-        open_session(SlackConnection(api_url=settings.slack_api_url)) as session,
+        open_session(SlackConnection(api_url=settings.slack_api_url, ca_bundle=settings.ca_bundle)) as session,
         open_providers(config, order=[*settings.provider_keys] or ["perplexity"]) as providers,
     ):
         run.connect(session)

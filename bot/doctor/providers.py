@@ -88,7 +88,12 @@ async def check_x_posts(context: Context) -> Sequence[Finding]:
     if key is None:
         return []
     try:
-        await check_key(key.get_secret_value(), base_url=settings.xai_base_url, open_timeout=settings.open_timeout)
+        await check_key(
+            key.get_secret_value(),
+            base_url=settings.xai_base_url,
+            open_timeout=settings.open_timeout,
+            ca_bundle=settings.ca_bundle,
+        )
     except PerplexityError as error:
         return [_x_posts_failure(error)]
     return [ok("xAI accepts the key. Credit was not tried, since that costs.")]
@@ -100,7 +105,7 @@ def _x_posts_failure(error: PerplexityError) -> Finding:
         case AuthenticationError() | InvalidRequest():
             return warning("xAI refuses the key.", fix=_XAI_KEYS)
         case ConnectionFailed() | TimedOut():
-            fix = "Check the network, a proxy (HTTPS_PROXY) and XAI_BASE_URL."
+            fix = "Check the network, a proxy (HTTPS_PROXY), certificates (CA_BUNDLE) and XAI_BASE_URL."
             return warning("xAI cannot be reached.", fix=fix)
         case _:
             status = f"status {error.status}" if error.status else type(error).__name__

@@ -159,15 +159,16 @@ async def _check_without_token(context: Context) -> Sequence[Finding]:
     """
     secret = list(_signing_secret(context.settings.slack_signing_secret))
     try:
-        response = await web_client(None, api_url=context.settings.slack_api_url).api_test()
+        response = await client(context, None).api_test()
     except CONNECTION_ERRORS as error:
         return [no_answer(error), *secret]
     return [ok("Slack can be reached."), *secret, *clock_findings(response.headers, now=context.now())]
 
 
-def client(context: Context, token: SecretStr) -> AsyncWebClient:
+def client(context: Context, token: SecretStr | None) -> AsyncWebClient:
     """Return a client that tries once. Raises ConnectionFailed if the proxy cannot be used."""
-    return web_client(token.get_secret_value(), api_url=context.settings.slack_api_url)
+    settings, word = context.settings, token.get_secret_value() if token is not None else None
+    return web_client(word, api_url=settings.slack_api_url, ca_bundle=settings.ca_bundle)
 
 
 def no_answer(error: Exception) -> Finding:
@@ -176,7 +177,7 @@ def no_answer(error: Exception) -> Finding:
         text = "Something other than Slack answered."
         return failure(text, fix="Check SLACK_API_URL, and whether a proxy requires a login.")
     text = f"Slack cannot be reached ({type(error).__name__})."
-    return failure(text, fix="Check the network, a proxy (HTTPS_PROXY) and SLACK_API_URL.")
+    return failure(text, fix="Check the network, a proxy (HTTPS_PROXY), certificates (CA_BUNDLE) and SLACK_API_URL.")
 
 
 def api_error_name(error: SlackApiError) -> str:

@@ -16,7 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import SocketRefused
 from bot.slack.messages import FAILURES, RouteClosed, classify_error, error_name
-from perplexity.transport import proxy_for
+from perplexity.transport import proxy_for, tls_context
 
 if TYPE_CHECKING:
     from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
@@ -41,6 +41,7 @@ class SlackConnection:
     signing_secret: str | None = field(default=None, repr=False)
     app_token: str | None = field(default=None, repr=False)
     api_url: str
+    ca_bundle: str = ""
 
 
 @asynccontextmanager
@@ -52,21 +53,26 @@ async def open_session(slack: SlackConnection) -> AsyncIterator[ClientSession]:
     """
     async with ClientSession(
         timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=READ_SECONDS),
-        connector=TCPConnector(limit=0),
+        connector=TCPConnector(limit=0, ssl=tls_context(slack.ca_bundle) or True),
         proxy=proxy_for(slack.api_url),
     ) as session:
         yield session
 
 
-def web_client(token: str | None, *, api_url: str, session: ClientSession | None = None) -> AsyncWebClient:
+def web_client(
+    token: str | None, *, api_url: str, session: ClientSession | None = None, ca_bundle: str = ""
+) -> AsyncWebClient:
     """Return a client of Slack's Web API that tries each call once, through the environment's proxy for its address.
 
-    Raises ConnectionFailed if the proxy cannot be used. A retry by the SDK could post a message twice, unnoticed by the
+    `ca_bundle` is for a client without a session, and for Socket Mode. Raises ConnectionFailed if the proxy cannot be
+    used. A retry by the SDK could post a message twice, unnoticed by the
     delivery, which looks for an earlier post. By default the SDK sends everything through the environment's proxy, even
     requests to this machine, and ignores NO_PROXY.
     https://docs.slack.dev/tools/python-slack-sdk/web#proxy
     """
-    client = AsyncWebClient(token=token, base_url=api_url, session=session, retry_handlers=[])
+    client = AsyncWebClient(
+        token=token, base_url=api_url, session=session, retry_handlers=[], ssl=tls_context(ca_bundle)
+    )
     client.proxy = proxy_for(api_url)
     return client
 

@@ -55,7 +55,7 @@ from perplexity.threads import run_in_thread
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.duckduckgo_search import NAME as DUCKDUCKGO
 from perplexity.tools.duckduckgo_search import SYSTEM_PROMPT_LINE
-from perplexity.transport import OPEN_SECONDS, check_proxies, checked_open_timeout
+from perplexity.transport import OPEN_SECONDS, check_proxies, checked_open_timeout, proxy_for, tls_context
 from perplexity.types import JSON, Answer, Message, Question
 from perplexity.urls import hostname, is_loopback
 from perplexity.validation import validate_messages
@@ -199,24 +199,27 @@ class WebAgent:
 OPENROUTER = "openrouter.ai"
 
 
-def build_model(base_url: str, *, name: str, api_key: str | None, open_timeout: float = OPEN_SECONDS) -> Model:
+def build_model(
+    base_url: str, *, name: str, api_key: str | None, open_timeout: float = OPEN_SECONDS, ca_bundle: str = ""
+) -> Model:
     """Return the model with this name, such as `vendor/model`; a private endpoint may need no key.
 
     OpenRouter reports its cost and some of its errors in its own form, which pydantic-ai supports. `open_timeout` is
-    the time in seconds for opening a connection. Raises InvalidRequest for OpenRouter without a key and for an invalid
-    `open_timeout`, ConnectionFailed for an unusable proxy in the environment. The key for `base_url` that a task brings
+    the time in seconds for opening a connection, `ca_bundle` as for `PerplexityClient`. Raises InvalidRequest for
+    OpenRouter without a key and for an invalid `open_timeout` or `ca_bundle`, ConnectionFailed for an unusable proxy in
+    the environment. The key for `base_url` that a task brings
     along (`perplexity.scope`) is used instead of `api_key`.
     """
-    if is_loopback(urlsplit(base_url).hostname or ""):
-        own = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key, http_client=_direct_client())
-        return OpenAIChatModel(name, provider=_adapted(own, base_url, open_timeout))
-    check_proxies()
+    if not (loopback := is_loopback(urlsplit(base_url).hostname or "")):
+        check_proxies()
+    client = _own_client(base_url, ca_bundle) if loopback or ca_bundle else None
     if hostname(base_url) != OPENROUTER:
-        other = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key)
+        other = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key, http_client=client)
         return OpenAIChatModel(name, provider=_adapted(other, base_url, open_timeout))
     if not api_key:
         raise InvalidRequest.for_field("api_key", "", "OpenRouter needs a key")
-    return OpenRouterModel(name, provider=_adapted(OpenRouterProvider(api_key=api_key), base_url, open_timeout))
+    provider = OpenRouterProvider(api_key=api_key, http_client=client)
+    return OpenRouterModel(name, provider=_adapted(provider, base_url, open_timeout))
 
 
 def _adapted(provider: Provider[AsyncOpenAI], base_url: str, seconds: float) -> Provider[AsyncOpenAI]:
@@ -245,12 +248,14 @@ async def _note_request(request: Request) -> None:
         await log.record(request.url.host, request.url.path, (await request.aread()).decode())
 
 
-def _direct_client() -> AsyncClient:
-    """Return a client for this machine that ignores proxies in the environment.
+def _own_client(base_url: str, ca_bundle: str) -> AsyncClient:
+    """Return a client with the proxy of our other requests, which is none for this machine.
 
     It keeps no idle connections, because pydantic-ai does not close a client that it is given.
     """
-    return create_async_httpx2_client(transport=AsyncHTTPTransport(limits=Limits(max_keepalive_connections=0)))
+    limits = Limits(max_keepalive_connections=0)
+    transport = AsyncHTTPTransport(verify=tls_context(ca_bundle) or True, proxy=proxy_for(base_url), limits=limits)
+    return create_async_httpx2_client(transport=transport)
 
 
 _INTRODUCTION = """\

@@ -23,7 +23,7 @@ from perplexity.cli.options import (
 )
 from perplexity.cli.output import header, notes
 from perplexity.cli.progress import ProgressLine
-from perplexity.client import open_timeout_of
+from perplexity.client import ca_bundle_of, open_timeout_of
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.freshness import add_newest_source_line
 from perplexity.notes import no_results_text
@@ -115,7 +115,11 @@ async def _ask(question: Question, model: AgentModel, order: tuple[str, ...], pr
     progress = ProgressLine.for_process(process)
     try:
         made = build_model(
-            model.base_url, name=model.name, api_key=model.api_key, open_timeout=open_timeout_of(process.environ)
+            model.base_url,
+            name=model.name,
+            api_key=model.api_key,
+            open_timeout=open_timeout_of(process.environ),
+            ca_bundle=ca_bundle_of(process.environ),
         )
     except ConnectionFailed as error:
         raise UsageError(error.message) from None

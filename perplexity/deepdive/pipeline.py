@@ -138,7 +138,13 @@ async def open_deepdive_runner(
     these and of Grok. Raises InvalidRequest.
     """
     async with AsyncExitStack() as stack:
-        grok = build_grok(config.keys, config.base_urls, retry=config.retry, open_timeout=config.open_timeout)
+        grok = build_grok(
+            config.keys,
+            config.base_urls,
+            retry=config.retry,
+            open_timeout=config.open_timeout,
+            ca_bundle=config.ca_bundle,
+        )
         posts = None
         if grok is not None:
             await stack.enter_async_context(grok)

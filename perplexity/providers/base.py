@@ -190,6 +190,7 @@ class ProviderConfig:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     session: Session | None = None
     proxy: ProxyFor = proxy_for
+    ca_bundle: str = ""
     open_timeout: float = OPEN_SECONDS
     limiter: Limiter | None = None
 

@@ -43,7 +43,7 @@ BASE_URL = "https://api.search.brave.com/res/v1"
 class Brave(Closing, PassageProvider):
     """Brave Search as a provider; it answers with passages.
 
-    `session`, `open_timeout`, `retry`, `timeouts`, `proxy` and the clocks are as for `PerplexityClient`.
+    `session`, `open_timeout`, `retry`, `timeouts`, `proxy`, `ca_bundle` and the clocks are as for `PerplexityClient`.
     """
 
     name = brave.PROVIDER
@@ -59,6 +59,7 @@ class Brave(Closing, PassageProvider):
         retry: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,
         proxy: ProxyFor = proxy_for,
+        ca_bundle: str = "",
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -71,6 +72,7 @@ class Brave(Closing, PassageProvider):
             open_timeout=open_timeout,
             auth_headers=_auth_headers,
             proxy=proxy,
+            ca_bundle=ca_bundle,
         )
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._api = ApiClient(transport=self._transport, retries=retries, now=now, error_map=ERROR_MAP)
@@ -125,6 +127,7 @@ def build(config: ProviderConfig) -> Brave | None:
         retry=config.retry,
         timeouts=config.timeouts,
         proxy=config.proxy,
+        ca_bundle=config.ca_bundle,
     )
 
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from math import ceil
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -263,14 +264,19 @@ class DuckDuckGo(PassageProvider):
 
 def build(config: ProviderConfig) -> DuckDuckGo:
     """Return the provider, which needs no key."""
-    return DuckDuckGo(seconds=config.timeouts.search)
+    search_page = partial(search_ddgs, ca_bundle=config.ca_bundle)
+    return DuckDuckGo(seconds=config.timeouts.search, search_page=search_page)
 
 
 SPEC = ProviderSpec(title=DuckDuckGo.name, build=build)
 
 
-def search_ddgs(query: str, *, region: str, timelimit: str | None, page: int, timeout: int = 5) -> Page:
+def search_ddgs(
+    query: str, *, region: str, timelimit: str | None, page: int, timeout: int = 5, ca_bundle: str = ""
+) -> Page:
     """Search DuckDuckGo, and no other engine, for one page; `timeout` is in seconds.
+
+    The library trusts the authorities in `ca_bundle` in addition to the system's.
 
     Raises NothingFound, ConnectionFailed, TimedOut, or MissingExtra without the library, which is slow to load: it is
     loaded by the first search.
@@ -282,7 +288,7 @@ def search_ddgs(query: str, *, region: str, timelimit: str | None, page: int, ti
 
     try:
         # One instance per call, because it caches engines and is not documented as safe to share between threads.
-        results = DDGS(timeout=timeout).text(
+        results = DDGS(timeout=timeout, verify=ca_bundle or True).text(
             query, region=region, timelimit=timelimit, page=page, max_results=None, backend="duckduckgo"
         )
     except TimeoutException:

@@ -66,7 +66,7 @@ _UPSTREAM = "Provider returned error"
 class OpenRouter(Closing, Provider):
     """OpenRouter as a provider; it answers but does not search.
 
-    `reasoning_effort`, `session`, `open_timeout`, `retry`, `timeouts`, `proxy` and the clocks are as for
+    `reasoning_effort`, `session`, `open_timeout`, `retry`, `timeouts`, `proxy`, `ca_bundle` and the clocks are as for
     `PerplexityClient`.
     """
 
@@ -85,12 +85,15 @@ class OpenRouter(Closing, Provider):
         retry: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,
         proxy: ProxyFor = proxy_for,
+        ca_bundle: str = "",
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random.random,
     ) -> None:
-        self._transport = Transport(api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy)
+        self._transport = Transport(
+            api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy, ca_bundle=ca_bundle
+        )
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._api = ApiClient(transport=self._transport, retries=retries, now=now, error_map=ERROR_MAP)
         self._completions = Completions(
@@ -188,6 +191,7 @@ def build(config: ProviderConfig) -> OpenRouter | None:
         retry=config.retry,
         timeouts=config.timeouts,
         proxy=config.proxy,
+        ca_bundle=config.ca_bundle,
     )
 
 
@@ -296,13 +300,14 @@ async def check(config: ProviderConfig) -> Sequence[Diagnosis]:
             config.keys["openrouter"],
             base_url=config.address("openrouter", BASE_URL),
             open_timeout=config.open_timeout,
+            ca_bundle=config.ca_bundle,
             retry=RetryPolicy(attempts=1),
         ) as provider:
             retired = await provider.check_models(seconds=5)
     except PerplexityError as error:
         status = f"status {error.status}" if error.status else type(error).__name__
         text = f"OpenRouter’s list of models cannot be read ({status})."
-        fix = "Check the network, a proxy (HTTPS_PROXY) and OPENROUTER_BASE_URL."
+        fix = "Check the network, a proxy (HTTPS_PROXY), certificates (CA_BUNDLE) and OPENROUTER_BASE_URL."
         return [Diagnosis(severity="warning", text=text, fix=fix)]
     fixes = _NOT_REPLACED if "xai" in config.keys else _NOT_REPLACED | {WRITING_MODEL: _NO_POSTS}
     return [

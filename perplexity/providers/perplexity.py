@@ -50,6 +50,7 @@ def build(config: ProviderConfig) -> PerplexityProvider | None:
             retry=config.retry,
             limits=config.timeouts,
             proxy=config.proxy,
+            ca_bundle=config.ca_bundle,
             reasoning_effort=config.reasoning_effort,
             on_limit=on_limit,
         )
@@ -63,6 +64,7 @@ async def check(config: ProviderConfig) -> Sequence[Diagnosis]:
             config.keys["perplexity"],
             base_url=config.address("perplexity", DEFAULT_BASE_URL),
             open_timeout=config.open_timeout,
+            ca_bundle=config.ca_bundle,
             retry=RetryPolicy(attempts=1),
         ) as client:
             await client.models()
@@ -80,7 +82,7 @@ def _diagnose(error: PerplexityError) -> Diagnosis:
             fix = "Buy credit at https://console.perplexity.ai."
             return Diagnosis(severity="error", text="The account is out of credit.", fix=fix, key_refused=True)
         case ConnectionFailed() | TimedOut():
-            fix = "Check the network, a proxy (HTTPS_PROXY) and PERPLEXITY_BASE_URL."
+            fix = "Check the network, a proxy (HTTPS_PROXY), certificates (CA_BUNDLE) and PERPLEXITY_BASE_URL."
             return Diagnosis(severity="error", text="Perplexity cannot be reached.", fix=fix)
         case _:
             status = f"status {error.status}" if error.status else type(error).__name__

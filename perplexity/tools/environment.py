@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perplexity.attempts import Attempt, attempt_reasons
-from perplexity.client import Access, api_of, first_variable, open_timeout_of
+from perplexity.client import Access, api_of, ca_bundle_of, first_variable, open_timeout_of
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.providers import PROVIDERS, build_providers
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig, log_attempt
 from perplexity.steps import Reporting, SteppedProvider
 from perplexity.tools.base import Failure, Tool
-from perplexity.transport import OPEN_SECONDS, checked_base_url, new_session
+from perplexity.transport import OPEN_SECONDS, checked_base_url, new_session, tls_context
 from perplexity.types import JSON
 
 log = logging.getLogger(__name__)
@@ -24,9 +24,10 @@ log = logging.getLogger(__name__)
 def config_from_env(environ: Mapping[str, str]) -> ProviderConfig:
     """Return the configuration of the providers whose keys are set.
 
-    Raises InvalidRequest for an invalid PERPLEXITY_API or OPEN_TIMEOUT.
+    Raises InvalidRequest for an invalid PERPLEXITY_API, OPEN_TIMEOUT or CA_BUNDLE.
     """
-    return replace(_read_environ(environ), api=api_of(environ), open_timeout=open_timeout_of(environ))
+    config = _read_environ(environ)
+    return replace(config, api=api_of(environ), open_timeout=open_timeout_of(environ), ca_bundle=ca_bundle_of(environ))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,10 @@ def usable_config(environ: Mapping[str, str]) -> UsableConfig:
         usable = replace(usable, config=replace(usable.config, open_timeout=open_timeout_of(environ)))
     except InvalidRequest as error:
         usable = _with_note(f"{error}; {OPEN_SECONDS:g} seconds are used.", usable)
+    try:
+        usable = replace(usable, config=replace(usable.config, ca_bundle=ca_bundle_of(environ)))
+    except InvalidRequest as error:
+        usable = _with_note(f"{error}; the system's certificates alone are trusted.", usable)
     for name, spec in PROVIDERS.items():
         if name not in usable.config.keys:
             continue
@@ -92,7 +97,7 @@ _NEXT_STEPS: Mapping[str, str] = {
     "AuthenticationError": "Check {key}.",
     "BillingError": "Add credit to the account of {key}.",
     "RateLimitError": "Wait a moment, then try again.",
-    "ConnectionFailed": "Check the network, and HTTPS_PROXY if you use a proxy.",
+    "ConnectionFailed": "Check the network; HTTPS_PROXY names a proxy, CA_BUNDLE a company's own certificates.",
     "TimedOut": "Try again, or ask for less.",
     "MissingExtra": "Install it, or set PERPLEXITY_API_KEY.",
     "NothingFound": "Ask in other words, or with fewer filters.",
@@ -135,7 +140,7 @@ def lazy_tool(
     async def handler(**arguments: JSON) -> str:
         try:
             base_url = checked_base_url(Access.from_environment(environ).base_url)
-            async with new_session(base_url) as session:
+            async with new_session(base_url, tls=tls_context(ca_bundle_of(environ))) as session:
                 return await create(session, environ=environ).handler(**arguments)
         except PerplexityError as error:
             return on_error(error, arguments)

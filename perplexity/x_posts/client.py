@@ -36,6 +36,7 @@ class Grok(Closing):
         base_url: str | None = None,
         session: Session | None = None,
         open_timeout: float = OPEN_SECONDS,
+        ca_bundle: str = "",
         retry: RetryPolicy | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
@@ -44,7 +45,11 @@ class Grok(Closing):
     ) -> None:
         self._wire: GrokWire = wire or XaiWire()
         self._transport = Transport(
-            api_key, base_url=base_url or self._wire.base_url, session=session, open_timeout=open_timeout
+            api_key,
+            base_url=base_url or self._wire.base_url,
+            session=session,
+            open_timeout=open_timeout,
+            ca_bundle=ca_bundle,
         )
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._api = ApiClient(transport=self._transport, retries=retries, now=now, error_map=self._wire.dialect)
@@ -88,6 +93,7 @@ def build_grok(
     *,
     retry: RetryPolicy | None = None,
     open_timeout: float = OPEN_SECONDS,
+    ca_bundle: str = "",
 ) -> Grok | None:
     """Return Grok at the first service with a key, None if there is none; keys and addresses are by service name.
 
@@ -95,7 +101,8 @@ def build_grok(
     """
     for name, wire in SERVICES.items():
         if key := keys.get(name):
-            return Grok(key, wire=wire, base_url=base_urls.get(name), retry=retry, open_timeout=open_timeout)
+            address = base_urls.get(name)
+            return Grok(key, wire=wire, base_url=address, retry=retry, open_timeout=open_timeout, ca_bundle=ca_bundle)
     return None
 
 
@@ -110,6 +117,7 @@ async def check_key(
     base_url: str = XaiWire.base_url,
     seconds: float = 5.0,
     open_timeout: float = OPEN_SECONDS,
+    ca_bundle: str = "",
     clock: Callable[[], float] = time.monotonic,
     now: Callable[[], float] = time.time,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -119,7 +127,7 @@ async def check_key(
     Raises AuthenticationError if the key is blocked or refused, and InvalidRequest too, because xAI answers a wrong key
     with a 400; any other PerplexityError if the check itself fails.
     """
-    transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout)
+    transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout, ca_bundle=ca_bundle)
     retries = Retrier(policy=RetryPolicy(attempts=1), sleep=sleep, random=randomness.random)
     api = ApiClient(transport=transport, retries=retries, now=now, error_map=XAI_ERROR_MAP)
     try:

@@ -12,6 +12,7 @@ import pytest
 from bot.commands.routing import slash_commands
 from bot.features import COMMANDS
 from bot.settings import MAX_PREFIX, Settings, SettingsError, load_settings, read_keys, read_settings
+from tests.fakes.private_ca import PrivateCA
 from tests.fakes.workspaces import KEY
 
 
@@ -199,10 +200,13 @@ MANY = ("SLACK_OAUTH_CLIENT_ID", "SLACK_OAUTH_CLIENT_SECRET", "PUBLIC_URL", "ALL
 
 
 @pytest.mark.parametrize("unset", [MANY, ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN")], ids=["one", "many"])
-def test_the_example_s_values_are_valid(env_file: Path, unset: tuple[str, ...]) -> None:
+def test_the_example_s_values_are_valid(env_file: Path, tmp_path: Path, unset: tuple[str, ...]) -> None:
+    company = str(PrivateCA(tmp_path).path)
     example = Path(".env.example").read_text(encoding="utf-8").replace("ENCRYPTION_KEYS=…", f"ENCRYPTION_KEYS={KEY}")
     lines = [
-        line for line in example.replace("…", "1").splitlines() if not line.startswith(tuple(f"#{n}=" for n in unset))
+        line
+        for line in example.replace("…", "1").replace("/etc/ssl/company.pem", company).splitlines()
+        if not line.startswith(tuple(f"#{n}=" for n in unset))
     ]
     env_file.write_text("\n".join(re.sub(r"^#(?=[A-Z_]+=)", "", line) for line in lines))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Self
@@ -15,10 +16,14 @@ MAX_BYTES = 64_000_000
 
 
 class LoopbackServer:
-    """The server. `base_url` is its address with the `prefix`; `closing` connections serve one request each."""
+    """The server. `base_url` is its address with the `prefix`; `closing` connections serve one request each.
+
+    With `tls`, it is served by https.
+    """
 
     closing = False
     base_url = prefix = ""
+    tls: ssl.SSLContext | None = None
     port = 0
     """A port of the system's choice."""
 
@@ -30,8 +35,8 @@ class LoopbackServer:
         application.add_routes(self.routes())
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
-        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}{self.prefix}"
+        await web.TCPSite(self._runner, "127.0.0.1", self.port, ssl_context=self.tls).start()
+        self.base_url = f"{'https' if self.tls else 'http'}://127.0.0.1:{self._runner.addresses[0][1]}{self.prefix}"
         return self
 
     async def __aexit__(
