@@ -13,6 +13,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from bot.blocks.elements import button, plain
+from bot.blocks.spoken import all_words, fit
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import AnswerButtons
 
@@ -136,7 +137,9 @@ def with_actions(messages: Sequence[OutgoingMessage], actions: tuple[Block, ...]
     if not actions:
         return tuple(messages)
     *others, last = messages
-    return (*others, replace(last, blocks=(*last.blocks, *actions)))
+    said = all_words(actions)
+    text = fit(f"{said}\n{last.text}") if said else last.text
+    return (*others, replace(last, text=text, blocks=(*last.blocks, *actions)))
 
 
 def _button(label: str, action_id: str, question_id: UUID, **style: str) -> Block:

@@ -9,11 +9,10 @@ from bot.blocks.elements import MAX_TEXT, context, notes_block, question_line, q
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
-from bot.blocks.sources import link_url, source_line
+from bot.blocks.sources import link_url, source_line, source_titles
 from bot.blocks.words import warning
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.citations import CitedText, number_citations
-from perplexity.formatting import pluralize
 from perplexity.notes import NO_MODEL, fallback_notice
 from perplexity.types import Answer, AnswerKind, Passage, Source
 from perplexity.validation import shorten_answer, shorten_text
@@ -66,20 +65,31 @@ def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -
 
     `question` is quoted above an answer whose readers do not see it otherwise.
     """
-    blocks = [*question_line(question, audience), *render_answer(shorten_answer(answer), original=answer)]
-    summary = pluralize(len(answer.sources), "source")
-    return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
+    blocks, titles = render_answer(shorten_answer(answer), original=answer)
+    asked, quote = question_line(question, audience), quote_question(question, audience)
+    return messages.pack([*asked, *blocks], sources=titles, quote=quote)
 
 
-def render_answer(answer: Answer, *, original: Answer | None = None) -> list[Block | Part]:
-    """Render the notes, the text and the sources; for a part of an answer, with the notes of the `original`."""
+def titles_of(answer: Answer) -> str:
+    """Return the titles of an answer's sources for the text of its last message."""
+    return render_answer(answer)[1]
+
+
+def render_answer(answer: Answer, *, original: Answer | None = None) -> tuple[list[Block | Part], str]:
+    """Render the notes, the text and the sources, and return the sources' titles for the text of the last message.
+
+    The notes of a part of an answer are those of the `original`.
+    """
     body: Sequence[Block | Part]
+    used: Sequence[Source]
     if answer.kind is AnswerKind.PASSAGES and answer.passages:
+        used, others = _used_sources(answer.passages, answer.sources), answer.sources
         body, tail = passage_blocks(answer)
     else:
         cited = number_citations(clean(answer.text), answer.sources)
-        body, tail = _text_blocks(cited), source_line(cited.sources, cited.others)
-    return [*_notes(original or answer), *body, *tail]
+        used, others = cited.sources, cited.others
+        body, tail = _text_blocks(cited), source_line(used, others)
+    return [*_notes(original or answer), *body, *tail], source_titles(used, others)
 
 
 def answer_ending(answer: Answer, cited: CitedText) -> tuple[Block, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bot.blocks.elements import secondary_button, section
+from bot.blocks.spoken import spoken
 from bot.model.message import Block, OutgoingMessage
 
 EXAMPLES = "examples"
@@ -31,5 +32,4 @@ _REPLIES = {
 
 def greeting_message(kind: str = "") -> OutgoingMessage:
     """Render the reply to small talk of this kind, by default of any."""
-    text = _REPLIES[kind]
-    return OutgoingMessage(text=text, blocks=(section(text), *example_buttons()))
+    return spoken(section(_REPLIES[kind]), *example_buttons())

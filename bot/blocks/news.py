@@ -25,7 +25,7 @@ def news_messages(summary: NewsSummary, *, filters: Filters) -> tuple[OutgoingMe
     entries = [block for number, story in enumerate(summary.stories, 1) for block in story_blocks(number, story)]
     above = [_header(summary, filters), *warning_blocks([news_stand_in(summary)])]
     blocks = [*above, *entries, *notes_block(summary.notes)]
-    return messages.pack(blocks, summary="")
+    return messages.pack(blocks)
 
 
 def story_blocks(number: int, story: Story) -> list[Block]:

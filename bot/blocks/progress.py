@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.blocks.actions import cut_short_actions
+from bot.blocks.answer import titles_of
 from bot.blocks.elements import context, markdown, question_line, section, stop_button
 from bot.blocks.escaping import clean, code, escape, one_line, shorten
 from bot.blocks.markdown.render import neutralize
-from bot.blocks.messages import fallback_text
 from bot.blocks.sources import link_url, source_line
-from bot.blocks.words import full_seconds, warning
+from bot.blocks.spoken import spoken
+from bot.blocks.words import STILL_WRITING, STOPPED, full_seconds, warning
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.citations import number_citations
 from perplexity.formatting import pluralize
@@ -32,10 +33,9 @@ def answer_progress_message(
     tasks = _tasks(queries, sources, is_over=False)
     if not tasks:
         text = f"Searching the web · {full_seconds(seconds)}"
-        return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id)))
+        return spoken(section(text), stop_button(question_id))
     plan = {"type": "plan", "title": f"Working · {full_seconds(seconds)}", "tasks": tasks}
-    text = f"{progress_text(queries, sources)} · {full_seconds(seconds)}"
-    return OutgoingMessage(text=text, blocks=(plan, stop_button(question_id)))
+    return spoken(plan, stop_button(question_id))
 
 
 def writing_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
@@ -43,7 +43,7 @@ def writing_message(queries: Sequence[str], sources: Sequence[Source], *, questi
     tasks = _tasks(queries, sources, is_over=True)
     title = "Writing the answer"
     plan = {"type": "plan", "title": title, "tasks": tasks}
-    return OutgoingMessage(text=title, blocks=(plan if tasks else section(title), stop_button(question_id)))
+    return spoken(plan if tasks else section(title), stop_button(question_id))
 
 
 def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) -> list[Block]:
@@ -77,7 +77,7 @@ def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) 
 def progress_line_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
     """Render the same in one line without the seconds, for a message that is shown once."""
     text = progress_text(queries, sources)
-    return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id)))
+    return spoken(section(text), stop_button(question_id))
 
 
 def progress_text(queries: Sequence[str], sources: Sequence[Source]) -> str:
@@ -109,24 +109,20 @@ def _sites(sources: Sequence[Source]) -> list[tuple[str, str]]:
 
 def written_message(text: str, *, question_id: str) -> OutgoingMessage:
     """Render an answer's text so far, with a Stop button; `text` comes from a `StreamedText`."""
-    body = markdown(text)
-    return OutgoingMessage(text=fallback_text([body]), blocks=(body, stop_button(question_id)))
+    return spoken(markdown(text), stop_button(question_id))
 
 
 def growing_message(text: str, *, question: str, question_id: str) -> OutgoingMessage:
     """Render the first sentences of a private answer; they also read well if Slack shows the whole answer below."""
-    body = markdown(text)
     above = question_line(question, Audience.ASKER)
-    return OutgoingMessage(
-        text=fallback_text([body]), blocks=(*above, body, context("still writing…"), stop_button(question_id))
-    )
+    return spoken(*above, markdown(text), context(STILL_WRITING), stop_button(question_id))
 
 
 def stopped_blocks(answer: Answer, *, question_id: str) -> tuple[Block, ...]:
     """Return the blocks after the text of a stopped answer; `answer` is its written part."""
     cited = number_citations(clean(answer.text), answer.sources)
     below = cut_short_actions("Start again", question_id=question_id, sources=bool(answer.sources))
-    return (*source_line(cited.sources, cited.others), context("You stopped this answer."), below)
+    return (*source_line(cited.sources, cited.others), context(STOPPED), below)
 
 
 def broken_off_blocks(
@@ -146,11 +142,10 @@ def broken_off_blocks(
 
 def stopped_note(answer: Answer, *, question_id: str) -> OutgoingMessage:
     """Render the note that an answer was stopped, with its text in the messages above."""
-    below = stopped_blocks(answer, question_id=question_id)
-    return OutgoingMessage(text=fallback_text(below), blocks=below)
+    return spoken(*stopped_blocks(answer, question_id=question_id), sources=titles_of(answer))
 
 
-def stopped_message(text: str, answer: Answer, *, question_id: str) -> OutgoingMessage:
+def stopped_message(text: str, answer: Answer, *, question_id: str, above: Sequence[Block] = ()) -> OutgoingMessage:
     """Render the text of a stopped answer, with a note that it was stopped."""
-    body = markdown(text)
-    return OutgoingMessage(text=fallback_text([body]), blocks=(body, *stopped_blocks(answer, question_id=question_id)))
+    blocks = stopped_blocks(answer, question_id=question_id)
+    return spoken(*above, markdown(text), *blocks, sources=titles_of(answer))

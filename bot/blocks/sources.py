@@ -27,7 +27,7 @@ from perplexity.urls import hostname, safe_url
 
 __all__ = ["format_iso_date", "link_url", "linked_title", "site_and_date", "source_line"]
 
-_TITLE = 120
+_LONGEST_TITLE = 120
 _SITE = 60
 _ADDRESS = 200
 _ESCAPED_ADDRESS = 2_200
@@ -55,6 +55,12 @@ def source_line(cited: Sequence[Source], others: Sequence[Source] = ()) -> list[
     return [context(longest(f"{version}{rest}" for version in versions))] if sites else []
 
 
+def source_titles(cited: Sequence[Source], others: Sequence[Source] = ()) -> str:
+    """Return the titles of the sources that `source_line` names by their sites, one a line, numbered if cited."""
+    named = [f"[{number}] {_title(source)}" for number, source in enumerate(cited, 1)] or [*map(_title, others)]
+    return "\n".join(["Sources:", *named]) if named else ""
+
+
 def _site(source: Source) -> str:
     return shorten(hostname(source.url) or one_line(source.title) or one_line(source.url) or "untitled", _SITE)
 
@@ -74,9 +80,13 @@ def link_url(source: Source) -> str | None:
     return address if len(escape(address)) <= _ESCAPED_ADDRESS else None
 
 
+def _title(source: Source) -> str:
+    return shorten(one_line(source.title) or hostname(source.url) or one_line(source.url) or "untitled", _LONGEST_TITLE)
+
+
 def linked_title(source: Source) -> str:
     """Return the title as mrkdwn, linked if the URL is safe; otherwise the URL follows as text."""
-    title = shorten(one_line(source.title) or hostname(source.url) or one_line(source.url) or "untitled", _TITLE)
+    title = _title(source)
     address = link_url(source)
     if address and _names_another_site(title, address):
         return f"{link(address, hostname(address))} · {escape(neutralize(title))}"
@@ -114,7 +124,7 @@ def results_messages(
     """
     quote = quote_question(query.text, audience)
     blocks = [*question_line(query.text, audience), *result_blocks(results, query=query, shown_before=shown_before)]
-    return messages.pack(blocks, summary="", quote=quote)
+    return messages.pack(blocks, quote=quote)
 
 
 def result_blocks(results: SearchResults, *, query: Query, shown_before: int = 0) -> list[Block]:

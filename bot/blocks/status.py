@@ -8,6 +8,7 @@ from bot.blocks.elements import join_lines, markdown, section
 from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
 from bot.blocks.markdown.render import table_cell
 from bot.blocks.service_limits import service_line
+from bot.blocks.spoken import spoken
 from bot.blocks.words import spending_sentence, warning
 from bot.model.admin import LaneUse, Problem
 from bot.model.message import Block, OutgoingMessage
@@ -35,9 +36,8 @@ def status_message(
     blocks += [section("*Search services*  in the last 24 hours"), markdown(_table(stats))] if stats else []
     blocks += [section("\n".join(map(service_line, limits)))] if limits else []
     blocks += [] if spending is None else [section(spending_sentence(spending))]
-    text = f"Search services in the last 24 hours: {'; '.join(map(_sentence, stats))}" if stats else NO_REQUESTS
-    blocks += [] if stats else [section(text)]
-    return OutgoingMessage(text=text, blocks=(*blocks, *_feedback_blocks(feedback)))
+    blocks += [] if stats else [section(NO_REQUESTS)]
+    return spoken(*blocks, *_feedback_blocks(feedback))
 
 
 def health_block(problems: Sequence[Problem]) -> Block:
@@ -78,11 +78,6 @@ def _table(stats: Sequence[ProviderStats]) -> str:
         for one in stats
     ]
     return "\n".join(["| Service | Answered | Half within | 95 % within |", "|---|---|---|---|", *rows])
-
-
-def _sentence(one: ProviderStats) -> str:
-    answered = f"{escape(one.provider)} answered {one.answered} of {one.asked}"
-    return answered if one.p50 is None else f"{answered}, half within {_seconds(one.p50)}"
 
 
 def _seconds(seconds: float | None) -> str:

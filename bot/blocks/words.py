@@ -10,10 +10,16 @@ from perplexity.formatting import format_date, pluralize
 
 NO_LIMIT = "no limit"
 
+_WARNING = ":warning:"
+STOPPED = "You stopped this answer."
+STILL_WRITING = "still writing…"
+STATES = (_WARNING, STOPPED, STILL_WRITING)
+"""The beginnings of the small lines that say what a message is, whatever their place in it."""
+
 
 def warning(sentence: str) -> str:
     """Return a sentence with a warning sign."""
-    return f":warning: {sentence}"
+    return f"{_WARNING} {sentence}"
 
 
 def used(count: int, what: str, cost: int) -> str:

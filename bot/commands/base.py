@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from bot.blocks.elements import section, stop_button
 from bot.blocks.escaping import escape, one_line, shorten
+from bot.blocks.spoken import spoken
 from bot.commands.context import CommandContext
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
@@ -285,13 +286,13 @@ class Command(Generic[Request, Result]):
         waits = [section(ahead)] if ahead else []
         if self.render_pending is not None:
             message = self.render_pending(request, question_id, public)
-            return replace(message, text=f"{message.text}\n{ahead}".strip(), blocks=(*message.blocks, *waits))
+            return spoken(*message.blocks, *waits)
         question = self.question_text(request) if self.question_text is not None else ""
         quoted = escape(shorten(one_line(question), MAX_QUOTED))
         text = f"{self.pending_label} for “{quoted}”" if question.strip() else self.pending_label
         text = f"{text} has started. The answer is for everyone here." if public else text
         stop = [stop_button(question_id)] if self.stoppable else []
-        return OutgoingMessage(text=f"{text}\n{ahead}".strip(), blocks=(section(text), *waits, *stop))
+        return spoken(section(text), *waits, *stop)
 
     def without(self, option: Option) -> Command[Request, Result]:
         """Return the command with a help that does not list an option."""

@@ -9,6 +9,7 @@ from typing import Any
 from bot.blocks.elements import context, join_lines, secondary_button, section
 from bot.blocks.escaping import code, escape, one_line, shorten, unescape_slack
 from bot.blocks.examples import example_buttons
+from bot.blocks.spoken import spoken
 from bot.blocks.words import ago
 from bot.commands.base import ROOT_COMMAND, Command, Option
 from bot.errors import UsageError
@@ -92,7 +93,7 @@ def help_overview(
     names = ", ".join(_command_line(slash, command.name) for command in commands if command.for_admins)
     for_admins = [context(f"For admins: {names}")] if admin and names else []
     buttons = (*example_buttons()[:2], options_button(EVERY_COMMAND, slash))
-    return replace(message, blocks=(*message.blocks, *for_admins, *buttons))
+    return spoken(*message.blocks, *for_admins, *buttons)
 
 
 OPTIONS = "all_options"
@@ -158,4 +159,4 @@ def _option(option: Option) -> str:
 
 
 def _sections_message(texts: Sequence[str]) -> OutgoingMessage:
-    return OutgoingMessage(text=shorten("\n".join(texts), 3_000), blocks=tuple(section(text) for text in texts))
+    return spoken(*map(section, texts))

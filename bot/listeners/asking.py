@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 from bot.blocks import escaping
 from bot.blocks.elements import link, section
+from bot.blocks.spoken import spoken
 from bot.commands.base import Command
 from bot.commands.help import TOO_MANY_OPEN
 from bot.listeners.context import ListenerContext
@@ -98,7 +99,7 @@ async def link_to_messages(context: ListenerContext, thread: BegunThread) -> Out
         async with asyncio.timeout(LINK_SECONDS):
             address = await context.chat.permalink(thread.channel, thread.ts) if thread.ts else None
     text = f"I’ll send it to {link(address, 'our messages') if address else 'our messages'}."
-    return OutgoingMessage(text=text, blocks=(section(text),))
+    return spoken(section(text))
 
 
 async def ask_by_response_url(

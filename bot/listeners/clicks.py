@@ -14,6 +14,7 @@ from uuid import UUID
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.actions import question_of_block
+from bot.blocks.messages import without_blocks
 from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError
@@ -210,7 +211,7 @@ def button(
         click = Click(body=body, action=action)
         reply = await _handle(click, context, handle)
         # The home tab has no address for a reply.
-        told = reply.message.text if reply is not None and click.response_url is None else ""
+        told = without_blocks(reply.message).text if reply is not None and click.response_url is None else ""
         # A home tab can stay open longer than it is kept up to date.
         show = context.home_opened if click.view_id and not click.in_modal else context.home_changed
         show(team_of(body), click.user, told)

@@ -7,7 +7,6 @@ import logging
 import re
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -17,6 +16,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.blocks import escaping
 from bot.blocks.elements import section
 from bot.blocks.examples import greeting_message
+from bot.blocks.spoken import spoken
 from bot.commands.base import ONE_MOMENT, AtOnce, Command
 from bot.commands.help import (
     help_message,
@@ -69,7 +69,7 @@ def register(app: AsyncApp, context: ListenerContext, *, forms: Mapping[str | No
             await ack()
         else:
             helped, said = await respond(command, context), escaping.escape(problem)
-            shown = replace(helped, text=f"{said}\n{helped.text}", blocks=(section(said), *helped.blocks))
+            shown = spoken(section(said), *helped.blocks)
             await acknowledge(ack, shown)
 
 

@@ -295,10 +295,9 @@ class LiveAnswer:
             return True
         if self._written:
             ts = self.messages[-1] if self.messages else self.row.message_ts
-            message = stopped_message(self._written, answer, question_id=question)
+            above = question_line(self.question or "", Audience.ASKER) if self.mode is Mode.NONE else []
+            message = stopped_message(self._written, answer, question_id=question, above=above)
             if self.mode is Mode.NONE:
-                above = question_line(self.question or "", Audience.ASKER)
-                message = replace(message, blocks=(*above, *message.blocks))
                 return isinstance(await self.replace_original(self.row.response_url, message), Sent)
             result = await self.chat.update(self.row.channel_id, ts or "", escaping.sanitize_message(message))
         else:

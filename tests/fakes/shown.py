@@ -7,8 +7,10 @@ from typing import Any
 
 from bot.blocks.escaping import sanitize_message, sanitize_view
 from bot.blocks.messages import without_blocks
+from bot.blocks.spoken import REST
 from bot.model.message import OutgoingMessage
 from tests.fakes.judge import harms_of_message
+from tests.fakes.spoken import left_out
 
 Harms = Iterator[list[str]]
 
@@ -19,6 +21,7 @@ def of_messages(messages: Iterable[OutgoingMessage], allowed: Iterable[str] = ()
     for message in messages:
         one = sanitize_message(message)
         yield harms_of_message({"text": one.text, "blocks": list(one.blocks)}, known)
+        yield [] if one.text.endswith(REST) else [f"text without {word}" for word in left_out(one)]
         yield harms_of_message({"text": sanitize_message(without_blocks(one)).text}, known)
 
 

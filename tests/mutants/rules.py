@@ -15,6 +15,7 @@ SIGNATURE = "tests/end_to_end/test_signature.py"
 ESCAPING = "bot/blocks/escaping.py"
 RENDER = "bot/blocks/markdown/render.py"
 MESSAGES = "bot/blocks/messages.py"
+SPOKEN = "bot/blocks/spoken.py"
 SOURCES = "bot/blocks/sources.py"
 URLS = "perplexity/urls.py"
 SANITIZE = "perplexity/sanitize.py"
@@ -171,15 +172,15 @@ RULES = (
     _rule(
         "quotations without blocks link nothing else",
         MESSAGES,
-        "escape(neutralize(clean(text)) if links else text)",
-        "escape(text)",
+        'escape(neutralize(clean(element["text"])))',
+        'escape(clean(element["text"]))',
         LINKS,
     ),
     _rule(
         "the text beside blocks links nothing",
-        MESSAGES,
-        "escape(neutralize(shorten(text, limit)))",
-        "escape(shorten(text, limit))",
+        SPOKEN,
+        'escape(neutralize("\\n".join(said).translate(_SHOWN).replace(WORD_JOINER, "")))',
+        'escape("\\n".join(said).translate(_SHOWN).replace(WORD_JOINER, ""))',
         LINKS,
         "tests/bot/blocks/test_answer.py",
     ),

@@ -25,6 +25,7 @@ from bot.blocks.news import news_messages
 from bot.blocks.progress import answer_progress_message, stopped_message
 from bot.blocks.sent import sent_blocks
 from bot.blocks.sources import results_messages
+from bot.blocks.spoken import REST
 from bot.blocks.status import status_message
 from bot.commands.help import help_message
 from bot.features import ANSWER_PARTS, COMMANDS
@@ -70,6 +71,7 @@ from perplexity.news.summary import NewsSummary
 from perplexity.scope import SentRequest
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source, Usage
 from perplexity.x_posts.types import Sentiment
+from tests.fakes.spoken import missing_words
 
 pytestmark = pytest.mark.features(
     "ask_about",
@@ -234,6 +236,14 @@ def test_the_samples_are_what_the_app_makes() -> None:
 
     assert [one["kind"] for one in saved] == [one["kind"] for one in made]
     assert shape(saved) == shape(made), "run `python -m tests.together.test_samples`"
+
+
+def test_the_text_of_each_kind_of_message_says_what_it_shows() -> None:
+    left_out = {kind: missing_words(sanitize_message(message)) for kind, message in _messages()}
+    shortened = {kind for kind, message in _messages() if message.text.endswith(REST)}
+
+    assert shortened == {"longest answer"}
+    assert {kind: words for kind, words in left_out.items() if words and kind not in shortened} == {}
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import cast, get_args
 
 from bot.blocks.elements import bullets, cell, channel, context, leaf, person, section, table
 from bot.blocks.escaping import escape
+from bot.blocks.spoken import spoken
 from bot.blocks.words import NO_LIMIT, spending_sentence
 from bot.budgets.amounts import ALLOWED, format_amount, format_rounded, parse_amount
 from bot.commands.base import Command, free_subcommand, one_message
@@ -211,18 +212,18 @@ def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note:
     """
     blocks: list[Block] = [section(escape(note))] if note else []
     if spending.paused_by is not None:
-        by = f"<@{escape(spending.paused_by)}>" if spending.paused_by else ""
-        blocks.append(
-            section(
-                f"*All paid searches are paused*{f' by {by}' if by else ''}. Type `{slash} resume` to allow them again."
-            )
-        )
+        # In mrkdwn, `sanitize_message` allows no mention.
+        paused = leaf("All paid searches are paused") | {"style": {"bold": True}}
+        by = [leaf(" by "), person(spending.paused_by)] if spending.paused_by else []
+        resume = leaf(f"{slash} resume") | {"style": {"code": True}}
+        line = [paused, *by, leaf(". Type "), resume, leaf(" to allow them again.")]
+        blocks.append({"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": line}]})
     blocks += [section(spending_sentence(spending)), *budget_blocks(spending.lines, defaults)]
     blocks += _table("Person", "Spent today", spending.people, person)
     blocks += _table("Channel", "Spent today", spending.channels, channel)
     blocks += _table("Service", "Spent this month", spending.providers, leaf)
     blocks.append(context(f"`{slash} budget help` shows how to set budgets."))
-    return OutgoingMessage(text=escape(note) or spending_sentence(spending), blocks=tuple(blocks))
+    return spoken(*blocks)
 
 
 def budget_blocks(lines: Sequence[BudgetLine], defaults: Budgets) -> list[Block]:

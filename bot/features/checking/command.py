@@ -101,7 +101,7 @@ def claims_messages(checked: CheckedClaims) -> tuple[OutgoingMessage, ...]:
     by = checked.judged_by or checked.searched_by
     above = warning_blocks([fallback_sentence(checked.failed, f"this was checked with {by}")] if by else [])
     body = [section(longest(_versions(claim))) for claim in checked.claims]
-    return messages.pack([*above, *body, *notes_block(checked.notes)], summary="")
+    return messages.pack([*above, *body, *notes_block(checked.notes)])
 
 
 def _versions(checked: CheckedClaim) -> Iterator[str]:

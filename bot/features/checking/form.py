@@ -17,6 +17,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.elements import context as small_text
 from bot.blocks.elements import link, section
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
+from bot.blocks.spoken import spoken
 from bot.blocks.words import moment_or_day
 from bot.budgets.sentences import too_fast_sentence
 from bot.errors import BudgetUnknown, UsageError
@@ -233,9 +234,10 @@ class _Message:
 def text_of(message: Mapping[str, Any]) -> str:
     """Return the text of a message with the text of the messages shared in it.
 
-    In an app's message, `text` may be for notifications only, shorter than the blocks.
+    An app's `text` is for notifications and screen readers, and may also say what is around the text of the message.
     """
-    own = max(str(message.get("text") or ""), "\n".join(_texts(message.get("blocks"))), key=len)
+    own, shown = str(message.get("text") or ""), "\n".join(_texts(message.get("blocks")))
+    own = shown if shown and message.get("bot_id") else max(own, shown, key=len)
     attachments = message.get("attachments")
     shared = [each for each in attachments if isinstance(each, dict)] if isinstance(attachments, list) else []
     texts = ("\n".join(filter(None, (str(each.get("title") or ""), text_of(each)))) for each in shared)
@@ -295,7 +297,7 @@ def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
     place = f" in #{escape(shorten(one_line(channel), 80))}" if channel.strip() else ""
     moment = slack_date(metadata.get("ts"))
     text = f"*Checked:* {what}{whose}{place}{f', {moment}' if moment else ''}"
-    return OutgoingMessage(text=text, blocks=(section(text),))
+    return spoken(section(text))
 
 
 def slack_date(ts: object) -> str:

@@ -14,7 +14,8 @@ from bot.blocks.elements import bar_chart, context, header, quote_question, seco
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
-from bot.blocks.sources import link_url, source_line
+from bot.blocks.sources import link_url, source_line, source_titles
+from bot.blocks.spoken import spoken
 from bot.blocks.words import time_of_day
 from bot.commands.base import Command, CommandForm, Reply, Stats
 from bot.commands.context import PACE_SECONDS, CommandContext
@@ -29,7 +30,7 @@ from perplexity.citations import CitedText, Marker, number_citations
 from perplexity.deepdive.report import render_sections, render_text
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
 from perplexity.filters import NO_FILTERS, Filters
-from perplexity.formatting import format_dollars, format_duration, pluralize
+from perplexity.formatting import format_dollars, format_duration
 from perplexity.notes import no_results_text
 from perplexity.types import Answer, Source, Usage
 from perplexity.validation import parse_query
@@ -221,8 +222,8 @@ def deepdive_messages(
         blocks += _sentiment_chart(finding)
     blocks += [*source_line(report.sources), context(" · ".join(_parts(report)))]
     blocks += [secondary_button("Get as a file", action_id="as_file", value=file_id)] if file_id else []
-    summary = pluralize(len(report.sources), "source")
-    return messages.pack(blocks, summary=summary, quote=quote_question(report.topic, audience))
+    titles = source_titles(report.sources)
+    return messages.pack(blocks, sources=titles, quote=quote_question(report.topic, audience))
 
 
 def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
@@ -279,9 +280,8 @@ def _title(topic: str) -> str:
 
 
 def _stoppable(lines: Sequence[str], question_id: str) -> OutgoingMessage:
-    text = "\n".join(lines)
     below = context("This takes a few minutes and survives a restart.")
-    return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id), below))
+    return spoken(section("\n".join(lines)), stop_button(question_id), below)
 
 
 def _state(stage: Stage, stages: Mapping[Stage, StageUpdate], clock: float | None) -> str:

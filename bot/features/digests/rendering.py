@@ -21,8 +21,8 @@ from bot.blocks.elements import (
     warning_blocks,
 )
 from bot.blocks.escaping import code, escape, one_line, shorten
-from bot.blocks.messages import fallback_text
 from bot.blocks.news import story_blocks
+from bot.blocks.spoken import spoken
 from bot.features.digests.model import (
     AlreadyRunning,
     Created,
@@ -85,7 +85,7 @@ def digest_result_message(
         blocks += [section(line), home_buttons(digest)]
     blocks += [section(text) for text in join_lines(said[len(listed) + 1 :] if listed else said)]
     blocks += [context(hint)] if hint else []
-    return OutgoingMessage(text=fallback_text(blocks), blocks=tuple(blocks))
+    return spoken(*blocks)
 
 
 def digest_name(digest: Digest) -> str:
@@ -208,7 +208,7 @@ def owner_gone_message(subject: str, *, command: str) -> OutgoingMessage:
 
 
 def _message(text: str, *below: Block) -> OutgoingMessage:
-    return OutgoingMessage(text=text, blocks=(section(text), *below))
+    return spoken(section(text), *below)
 
 
 def redirected_message(digest: Digest, *, reason: str) -> OutgoingMessage:
@@ -225,7 +225,7 @@ def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
     """Render that a digest cannot be posted, if the digest could not be read."""
     text = f"One of your digests couldn’t be posted in its channel. {escape(reason)}"
     shown = f"Reference {code(reference)}"
-    return OutgoingMessage(text=f"{text} {shown}", blocks=(section(text), context(shown)))
+    return spoken(section(text), context(shown))
 
 
 ACTION_PREFIX = "digest_"
@@ -243,15 +243,14 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
     entries = [block for number, story in enumerate(report.stories, 1) for block in story_blocks(number, story)]
     above = [_header(report), *_late(report), *warning_blocks([news_stand_in(report.summary)])]
     blocks = [*above, *entries, *notes_block(report.summary.notes), digest_buttons(report.digest.id)]
-    return messages.pack(blocks, summary="")
+    return messages.pack(blocks)
 
 
 def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
     """Render that a run failed; `subject` is the digest's title and `sentence` the reason, both not escaped yet."""
     text = f"The digest “{digest_title(subject)}” failed this time. {escape(shorten(sentence, 1_000))}"
     shown = f"Reference {code(reference)}"
-    blocks = (section(text), actions(_button(DigestAction.RUN, digest_id)), context(shown))
-    return OutgoingMessage(text=f"{text} {shown}", blocks=blocks)
+    return spoken(section(text), actions(_button(DigestAction.RUN, digest_id)), context(shown))
 
 
 def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> OutgoingMessage:
@@ -281,7 +280,7 @@ def _nothing_new(report: DigestReport) -> OutgoingMessage:
     since = _since(report)
     line = f"*{digest_title(report.digest.title)}* · Nothing new{f' {since}' if since else ''}."
     blocks = (section(line), *_late(report), digest_buttons(report.digest.id))
-    return OutgoingMessage(text=fallback_text(blocks), blocks=blocks)
+    return spoken(*blocks)
 
 
 def _since(report: DigestReport) -> str:

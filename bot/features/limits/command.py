@@ -14,6 +14,7 @@ from psycopg import AsyncConnection
 
 from bot.blocks.elements import section
 from bot.blocks.escaping import escape
+from bot.blocks.spoken import spoken
 from bot.blocks.words import NO_LIMIT
 from bot.commands.base import Command, free_subcommand, one_message
 from bot.commands.context import CommandContext
@@ -126,7 +127,7 @@ def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> Ou
     heading = f"*Limits*  (`{slash} limits help` shows how to set them)"
     blocks: list[Block] = [section(escape(note))] if note else []
     blocks.append(section("\n".join([heading, *map(limit_line, limits)])))
-    return OutgoingMessage(text=escape(note) or heading, blocks=tuple(blocks))
+    return spoken(*blocks)
 
 
 _COLUMNS: Mapping[LimitName, LiteralString] = {

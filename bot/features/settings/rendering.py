@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.blocks.elements import bullets, context, leaf, person, secondary_button, section
 from bot.blocks.escaping import escape
+from bot.blocks.spoken import spoken
 from bot.model.message import Block, OutgoingMessage
 from bot.model.preferences import ADMINS, EVERYONE, Preferences
 from bot.preferences.settings import CHANNEL, PERSON, WORKSPACE, Setting
@@ -43,7 +44,7 @@ def settings_message(
     blocks: list[Block] = [section(escape(note))] if note else []
     blocks += [*lists, context(" ".join(map(_hint, hints)))]
     blocks.append(secondary_button("Change settings", action_id=SETTINGS_BUTTON, value="settings"))
-    return OutgoingMessage(text=escape(note) or YOUR_SETTINGS, blocks=tuple(blocks))
+    return spoken(*blocks)
 
 
 def _hint(text: str) -> str:

@@ -18,6 +18,7 @@ from bot.blocks.actions import undo_button
 from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.blocks.messages import without_blocks
+from bot.blocks.spoken import spoken
 from bot.delivery.status_message import delete
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.slack.messages import (
@@ -102,7 +103,7 @@ class Sharing:
         deleted = [isinstance(await delete(self.chat, channel_id, ts), Sent) for ts in stamps]
         said = "Deleted. Only you see this answer now." if all(deleted) else "Slack didn’t let me delete all of it."
         if response_url is not None and is_slack_url(response_url, slack_api_url=self.slack_api_url):
-            message = OutgoingMessage(text=said, blocks=(section(said),))
+            message = spoken(section(said))
             await self.response_urls.post(response_url, message, audience=Audience.ASKER, replace=True)
 
     async def _post_part(
@@ -165,8 +166,7 @@ class Sharing:
 
     async def _tell(self, share: Share, sentence: str, *buttons: Block) -> None:
         """Tell the asker by the response_url, which needs no channel, otherwise by a direct message; tried once."""
-        text = escape(sentence)
-        message = escaping.sanitize_message(OutgoingMessage(text=text, blocks=(section(text), *buttons)))
+        message = escaping.sanitize_message(spoken(section(escape(sentence)), *buttons))
         url = share.response_url
         if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):
             told = await self.response_urls.post(url, message, audience=Audience.ASKER, replace=False)

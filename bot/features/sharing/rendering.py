@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
-from bot.blocks.answer import render_answer
+from bot.blocks.answer import render_answer, titles_of
 from bot.blocks.elements import context, quote_question
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.render import Part
@@ -140,7 +140,7 @@ def _fits(shared: SharedAnswer, sections: Sequence[Section], count: int) -> bool
     blocks = shared_blocks(shared, None if count == len(sections) else chosen)
     preview = preview_blocks(blocks)
     small = len(preview) <= MAX_PREVIEW_BLOCKS and len(json.dumps(preview)) <= MAX_PREVIEW_SIZE
-    return small and len(pack([_comment("x" * MAX_COMMENT), *blocks], summary="")) <= MAX_MESSAGES
+    return small and len(pack([_comment("x" * MAX_COMMENT), *blocks])) <= MAX_MESSAGES
 
 
 def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None, *, comment: str = "") -> list[Block | Part]:
@@ -153,7 +153,7 @@ def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None, *, com
         body: Sequence[Block | Part] = result_blocks(result.results, query=shared.query)
     else:
         original = shared.result if isinstance(shared.result, Answer) else result
-        body = render_answer(shorten_answer(result), original=original)
+        body, _ = render_answer(shorten_answer(result), original=original)
     words = clean(comment).strip()[:MAX_COMMENT]
     return [context(_head(shared)), *([_comment(words)] if words else []), *body]
 
@@ -201,7 +201,9 @@ def shared_messages(
     shared: SharedAnswer, chosen: Sequence[Section] | None, *, comment: str
 ) -> tuple[OutgoingMessage, ...]:
     """Return the public messages: the content of the preview, with the comment as the asker's own words."""
-    return pack(shared_blocks(shared, chosen, comment=comment), summary="")
+    result = shared.result if chosen is None else _only(shared.result, chosen)
+    titles = titles_of(result) if isinstance(result, Answer) else ""
+    return pack(shared_blocks(shared, chosen, comment=comment), sources=titles)
 
 
 def _comment(words: str) -> Block:

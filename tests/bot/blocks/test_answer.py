@@ -122,7 +122,7 @@ def test_the_fallback_text_is_complete_without_the_blocks() -> None:
     (message,) = answer_messages(ANSWER, audience=Audience.ASKER)
 
     assert message.text.startswith("Yes [1]. Also [2].\npeps")
-    assert message.text.endswith("(4 sources)")
+    assert message.text.endswith("\nSources:\n[1] PEP | 779 &lt;\u2060b&gt;\n[2] What’s new")
 
 
 @pytest.mark.parametrize("letter", ["a ", "語", "&", "<", "evil.com "])

@@ -15,8 +15,9 @@ from bot.blocks.elements import markdown, section
 from bot.blocks.escaping import sanitize_message, unescape_slack
 from bot.blocks.markdown.render import split_markdown
 from bot.blocks.markdown.rich_text import rich_text_blocks
-from bot.blocks.messages import fallback_text, without_blocks
+from bot.blocks.messages import without_blocks
 from bot.blocks.sources import link_url, linked_title, results_messages
+from bot.blocks.spoken import fallback_text
 from bot.blocks.streaming import StreamedText
 from bot.commands.base import Command
 from bot.commands.parsing import OptionParser, is_help_request, parse_options, tokenize

@@ -47,7 +47,7 @@ def test_a_private_failure_quotes_the_question_first() -> None:
     message = failure_message("No.", reference="r", question_id="q1", question="why <b>")
 
     assert shown_text(message).splitlines() == ["“why &lt;b&gt;”", "No.", "Reference `r`"]
-    assert message.text == "“why &lt;b&gt;” No. Reference `r`"
+    assert message.text == "“why &lt;\u2060b&gt;”\nNo.\nReference r"
 
 
 def test_a_failure_has_a_sentence_a_button_and_a_reference() -> None:
@@ -56,7 +56,7 @@ def test_a_failure_has_a_sentence_a_button_and_a_reference() -> None:
     assert shown_text(message) == f"{SENTENCE}\nReference `a7f3-19c2`"
     (button,) = message.blocks[1]["elements"]
     assert (button["action_id"], button["value"], button["text"]["text"]) == ("retry", "q1", "Try again")
-    assert message.text == f"{SENTENCE} Reference `a7f3-19c2`"
+    assert message.text == f"{SENTENCE}\nReference a7f3-19c2"
 
 
 @pytest.mark.parametrize(

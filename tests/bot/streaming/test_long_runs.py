@@ -147,7 +147,7 @@ def test_a_run_of_eleven_minutes_shows_how_long_it_takes_and_then_its_answer(sur
     progress = [text.rpartition(" · ")[2] for text in updates[:-1]]
     assert (progress[0], progress[-1].startswith("10 min")) == ("3 s", True)
     assert len(progress) == len(set(progress)) > 60
-    assert updates[-2].startswith("Searched “q1” · Reading 1 page: ")
+    assert updates[-2].startswith("Working · 10 min 58 s\nSearched “q1”\nReading 1 page: ")
     assert [post.markdown for post in thread] == [SHOWN]
     assert not any(word in thread[0].shown_text for word in ("Searching", "Working ·", '"stop"'))
 

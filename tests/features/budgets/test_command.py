@@ -149,6 +149,16 @@ async def test_here_in_a_direct_message_is_no_channel(harness: Driver) -> None:
     assert "A direct message has no budget of its own" in harness.slack.posts[-1].shown_text
 
 
+async def test_admins_see_and_hear_who_has_paused_all_spending(harness: Driver) -> None:
+    harness.slack.workspace.admins.add("U1")
+    await harness.ask("/pplx pause", trigger="t1")
+    await asked(harness, "/pplx budget", trigger="t2")
+
+    shown = harness.slack.posts[-1].payload
+    assert {"type": "user", "user_id": "U1"} in shown["blocks"][0]["elements"][0]["elements"]
+    assert shown["text"].startswith("All paid searches are paused by U1. Type /pplx resume to allow them again.\n")
+
+
 async def switch(workspace: Processes, process: Any, command: str, *, person: int = 0) -> str:
     """Return what the acknowledgement of `/pplx pause` or `/pplx resume` says."""
     async with await workspace.person(process, person).type_command(f"/pplx {command}", trigger=command) as response:

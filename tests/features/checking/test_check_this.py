@@ -152,6 +152,11 @@ async def test_a_message_without_text_is_explained(harness: Driver) -> None:
         {"text": "", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": HONEST[0].message}}]},
         {"text": "Did you", "blocks": [{"type": "markdown", "text": HONEST[0].message}]},
         {
+            "bot_id": "B0APP",
+            "text": f"Warning: It may be old.\n{HONEST[0].message}\nSources:\n[1] The tower is 500 m tall.",
+            "blocks": [{"type": "markdown", "text": HONEST[0].message}],
+        },
+        {
             "text": "",
             "blocks": [
                 {
@@ -170,7 +175,7 @@ async def test_a_message_without_text_is_explained(harness: Driver) -> None:
             ],
         },
     ],
-    ids=["shared", "section", "markdown", "rich text"],
+    ids=["shared", "section", "markdown", "an answer", "rich text"],
 )
 async def test_what_a_shared_message_or_an_app_says_is_read(harness: Driver, message: dict[str, Any]) -> None:
     assert isinstance(harness.perplexity, ScriptedPerplexity)

@@ -318,7 +318,7 @@ async def test_where_the_app_is_no_member__the_asker_is_told__and_can_share_late
 
     (told,) = shared(harness)
     assert told.payload["channel"] == "DU1"
-    assert "I’m not in #general. Type `/invite @Web Answers` there, then share again." in told.payload["text"]
+    assert "I’m not in #general. Type /invite @Web Answers there, then share again." in told.payload["text"]
     assert await shares(harness) == []
     assert await click(harness, answer) == ""
 

@@ -61,4 +61,4 @@ def test_the_text_alone_keeps_the_direction_of_its_lines() -> None:
 
     assert message.blocks[1]["elements"][0]["text"] == "<https://a.example/1|a.example>"
     assert message.text.startswith("نص [1].\n")
-    assert message.text.endswith("\n(1 source)")
+    assert message.text.endswith("\nSources:\n[1] عنوان | الصفحة")

@@ -213,7 +213,7 @@ def test_messages_are_numbered_and_the_sources_stand_in_the_last() -> None:
         m.blocks[-1]["elements"][0]["text"] for m in messages
     ]
     assert [1] * (count - 1) + [2] == [sum(block["type"] == "context" for block in m.blocks) for m in messages]
-    assert all(m.text.startswith(f"Part {n} of {count}: The quick") for n, m in enumerate(messages, 1))
+    assert all(m.text.startswith(f"Part {n} of {count}\nThe quick") for n, m in enumerate(messages, 1))
 
 
 def test_many_sources_with_long_addresses_are_split_too() -> None:
