@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
 from io import BytesIO
 
-from babel.dates import get_month_names
+from babel.dates import format_date, get_month_names
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, get_decimal_symbol, get_group_symbol
@@ -109,6 +110,11 @@ def day(text: str) -> str:
     if len(words) < 3:
         return " ".join(words)
     return gettext("{day} {month} {year}").format(day=words[0], month=words[1], year=words[2])
+
+
+def dated(value: date, pattern: str) -> str:
+    """Return a date by one of CLDR's patterns, such as "d MMMM", in the current task's language."""
+    return format_date(value, pattern, locale=current_scope().language)
 
 
 def listing(words: Sequence[str]) -> str:

@@ -108,6 +108,13 @@ def channel(channel_id: str) -> Block:
     return name("direct messages" if channel_id.startswith("D") else channel_id)
 
 
+def rich_line(text: str, **elements: Block) -> Block:
+    """Return a line of rich text; a name in braces is one of the elements."""
+    parts = enumerate(re.split(r"\{(\w+)\}", text))
+    line = [elements[part] if place % 2 else leaf(part) for place, part in parts if part]
+    return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": line}]}
+
+
 def bullets(items: Iterable[Sequence[Block]]) -> Block:
     """Return a list; each item is a line of rich text."""
     lines = [{"type": "rich_text_section", "elements": [*item]} for item in items]

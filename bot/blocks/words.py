@@ -22,11 +22,6 @@ def warning(sentence: str) -> str:
     return f"{_WARNING} {sentence}"
 
 
-def used(count: int, what: str, cost: int) -> str:
-    """Return "3 questions, $0.02" for a count and a cost in micro-dollars; without a count, only the cost."""
-    return ", ".join([*([pluralize(count, what)] if count else []), format_rounded(cost)])
-
-
 def spending_sentence(spending: Spending) -> str:
     """Return a sentence on the spending, as mrkdwn."""
     under_way = f", and up to {format_rounded(spending.reserved)} by calls under way" if spending.reserved else ""

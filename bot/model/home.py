@@ -28,10 +28,10 @@ class HomeSection:
     blocks: Callable[[str, str], Awaitable[Sequence[Block]]]
 
 
-def always(*blocks: Block) -> Callable[[str, str], Awaitable[Sequence[Block]]]:
-    """Return the `blocks` of a section that are the same for everyone."""
+def always(blocks: Callable[[], Sequence[Block]]) -> Callable[[str, str], Awaitable[Sequence[Block]]]:
+    """Return the `blocks` of a section that are the same for everyone but for their language."""
 
     async def shown(_: str, __: str) -> Sequence[Block]:
-        return blocks
+        return blocks()
 
     return shown

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast, get_args
 
-from bot.blocks.elements import bullets, cell, channel, context, leaf, person, section, table
+from bot.blocks.elements import bullets, cell, channel, context, leaf, person, rich_line, section, table
 from bot.blocks.escaping import escape
 from bot.blocks.spoken import spoken
 from bot.blocks.words import NO_LIMIT, spending_sentence
@@ -34,13 +34,15 @@ from bot.settings import Settings
 from bot.slack.users import Admins
 from bot.storage.budgets import BudgetStore, with_first_budget
 from bot.storage.questions import Pool
+from bot.translation import N_, money
+from bot.translation import gettext as _
 from perplexity.formatting import closest_match
 
-NO_CHANNEL_BUDGET = (
+NO_CHANNEL_BUDGET = N_(
     "A direct message has no budget of its own: a question there counts toward the asker’s budget. "
     "Type this in a channel, or name one by its id, such as C012AB3CD."
 )
-FOR_ADMINS_TO_PAUSE = "Only admins of this workspace can pause and resume paid searches."
+FOR_ADMINS_TO_PAUSE = N_("Only admins of this workspace can pause and resume paid searches.")
 
 HERE = "here"
 MAX_LENGTH = 200
@@ -75,10 +77,11 @@ def parse(text: str) -> BudgetRequest:
     scope = next((one for one in SCOPES if one == words[0].casefold()), None)
     if scope is None:
         choices = choose_from([*SCOPES], meant=closest_match(words[0].casefold(), SCOPES))
-        raise UsageError(f"{inline_code(words[0])} has no budget. {choices}")
+        raise UsageError(_("{word} has no budget. {choices}").format(word=inline_code(words[0]), choices=choices))
     *whose, amount = [word for word in words[1:] if word.casefold() != WEEKLY] or [""]
     if not amount:
-        raise UsageError(f"Add an amount for `{scope}`: {ALLOWED}, `off` or `reset`.")
+        problem = _("Add an amount for `{scope}`: {allowed}, `off` or `reset`.")
+        raise UsageError(problem.format(scope=scope, allowed=_(ALLOWED)))
     weekly = WEEKLY in text.casefold().split()
     request = BudgetRequest(scope=cast("Scope", f"{scope}{WEEK if weekly else ''}"), subject=_subject(scope, whose))
     if amount.casefold() in RESETS:
@@ -88,24 +91,25 @@ def parse(text: str) -> BudgetRequest:
     try:
         return replace(request, amount=parse_amount(amount))
     except ValueError as error:
-        raise UsageError(
-            f"The budget of `{scope}` cannot be {inline_code(amount)}. It takes {error}, `off` or `reset`."
-        ) from None
+        problem = _("The budget of `{scope}` cannot be {value}. It takes {allowed}, `off` or `reset`.")
+        allowed = _(str(error))
+        raise UsageError(problem.format(scope=scope, value=inline_code(amount), allowed=allowed)) from None
 
 
 def _subject(scope: str, words: Sequence[str]) -> str:
     if not words:
         return ""
     if scope == "workspace":
-        raise UsageError(f"`workspace` takes an amount only. Leave out {inline_code(words[0])}.")
+        problem = _("`workspace` takes an amount only. Leave out {word}.")
+        raise UsageError(problem.format(word=inline_code(words[0])))
     if scope == "channel" and len(words) == 1 and words[0].casefold() == HERE:
         return HERE
     found = _IDS[scope].fullmatch(words[0])
     if found is None or len(words) > 1:
-        allowed = "a user. Use an id such as U012AB3CD"
+        problem = _("{words} isn’t a user. Use an id such as U012AB3CD, or leave it out.")
         if scope == "channel":
-            allowed = "a channel. Use `here` or an id such as C012AB3CD"
-        raise UsageError(f"{inline_code(' '.join(words))} isn’t {allowed}, or leave it out.")
+            problem = _("{words} isn’t a channel. Use `here` or an id such as C012AB3CD, or leave it out.")
+        raise UsageError(problem.format(words=inline_code(" ".join(words))))
     return found[1] or found[2]
 
 
@@ -134,38 +138,38 @@ class BudgetCommand:
         """Change what is asked for, and render the spending, if the person is an admin. Raises database errors."""
         row, store = context.row, self.budgets
         if not await self.admins.is_admin(row.user_id):
-            return text_message("Only admins of this workspace can see and change its budgets.")
+            return text_message(_("Only admins of this workspace can see and change its budgets."))
         note = ""
         if request.subject == HERE:
             request = replace(request, subject=row.channel_id)
         if request.scope in {"channel", f"channel{WEEK}"} and request.subject.startswith("D"):
-            return text_message(NO_CHANNEL_BUDGET)
+            return text_message(_(NO_CHANNEL_BUDGET))
         if request.scope is not None:
             await store.change(team_id=row.team_id, user_id=row.user_id, **vars(request))
-            note = "Saved."
+            note = _("Saved.")
         return spending_message(await store.spending(row.team_id), store.budgets, slash=self.slash, note=note)
 
-    async def _switch(self, name: str, _: None, context: CommandContext) -> OutgoingMessage:
+    async def _switch(self, name: str, request: None, context: CommandContext) -> OutgoingMessage:
         """Pause or resume spending for a question that an older version has accepted."""
         row = context.row
         if not await self.admins.is_admin(row.user_id):
-            return text_message(FOR_ADMINS_TO_PAUSE)
+            return text_message(_(FOR_ADMINS_TO_PAUSE))
         return text_message(await switch_spending(name, self.budgets, row.team_id, row.user_id, self.slash))
 
 
 BUDGET = free_subcommand(
     name="budget",
-    summary="See what is spent, and set budgets (admins)",
+    summary=N_("See what is spent, and set budgets (admins)"),
     for_admins=True,
     usage="[user | channel | workspace] [ID] [DOLLARS | off | reset] [week]",
     examples=(
-        ("user 2.50", "what each person may spend a day"),
-        ("user 10 week", "what each person may spend a week, from Monday"),
-        ("user U012AB3CD 10", "more for one person"),
-        ("channel here 5", "what may be spent in this channel a day"),
-        ("workspace 300", "what may be spent in all a month"),
-        ("user off", "no limit"),
-        ("user reset", "back to the default"),
+        ("user 2.50", N_("what each person may spend a day")),
+        ("user 10 week", N_("what each person may spend a week, from Monday")),
+        ("user U012AB3CD 10", N_("more for one person")),
+        ("channel here 5", N_("what may be spent in this channel a day")),
+        ("workspace 300", N_("what may be spent in all a month")),
+        ("user off", N_("no limit")),
+        ("user reset", N_("back to the default")),
     ),
     for_everyone=True,
     parse=parse,
@@ -177,27 +181,31 @@ async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id
     """Pause or resume all spending for an admin, and return a sentence for them. Raises database errors."""
     if name == PAUSE.name:
         paused = await budgets.pause(team_id=team_id, user_id=user_id)
-        what = "Paused. I start no more paid searches, and I’m cancelling those under way."
-        return f"{what if paused else 'Paid searches are paused already.'} Type `{slash} resume` to allow them again."
+        text = _(
+            "Paused. I start no more paid searches, and I’m cancelling those under way. "
+            "Type `{slash} resume` to allow them again."
+        )
+        again = _("Paid searches are paused already. Type `{slash} resume` to allow them again.")
+        return (text if paused else again).format(slash=slash)
     resumed = await budgets.resume(team_id=team_id, user_id=user_id)
-    return "Paid searches are allowed again." if resumed else "Paid searches are not paused."
+    return _("Paid searches are allowed again.") if resumed else _("Paid searches are not paused.")
 
 
 switch = partial(
     free_subcommand, for_admins=True, usage="", for_everyone=True, refusal=FOR_ADMINS_TO_PAUSE, render=one_message
 )
 
-PAUSE = switch(name="pause", summary="Stop all paid searches at once (admins)", parse=parse_nothing("pause"))
-RESUME = switch(name="resume", summary="Allow paid searches again (admins)", parse=parse_nothing("resume"))
+PAUSE = switch(name="pause", summary=N_("Stop all paid searches at once (admins)"), parse=parse_nothing("pause"))
+RESUME = switch(name="resume", summary=N_("Allow paid searches again (admins)"), parse=parse_nothing("resume"))
 
 
 LABELS: Mapping[Scope, str] = {
-    "user": "Each person, a day",
-    "user_week": "Each person, a week",
-    "channel": "Each channel, a day",
-    "channel_week": "Each channel, a week",
-    "workspace_week": "The workspace, a week",
-    "workspace": "The workspace, a month",
+    "user": N_("Each person, a day"),
+    "user_week": N_("Each person, a week"),
+    "channel": N_("Each channel, a day"),
+    "channel_week": N_("Each channel, a week"),
+    "workspace_week": N_("The workspace, a week"),
+    "workspace": N_("The workspace, a month"),
 }
 """The title of each budget."""
 
@@ -213,16 +221,17 @@ def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note:
     blocks: list[Block] = [section(escape(note))] if note else []
     if spending.paused_by is not None:
         # In mrkdwn, `sanitize_message` allows no mention.
-        paused = leaf("All paid searches are paused") | {"style": {"bold": True}}
-        by = [leaf(" by "), person(spending.paused_by)] if spending.paused_by else []
+        text = _("{paused}. Type {command} to allow them again.")
+        if spending.paused_by:
+            text = _("{paused} by {person}. Type {command} to allow them again.")
+        paused = leaf(_("All paid searches are paused")) | {"style": {"bold": True}}
         resume = leaf(f"{slash} resume") | {"style": {"code": True}}
-        line = [paused, *by, leaf(". Type "), resume, leaf(" to allow them again.")]
-        blocks.append({"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": line}]})
+        blocks.append(rich_line(text, paused=paused, person=person(spending.paused_by), command=resume))
     blocks += [section(spending_sentence(spending)), *budget_blocks(spending.lines, defaults)]
-    blocks += _table("Person", "Spent today", spending.people, person)
-    blocks += _table("Channel", "Spent today", spending.channels, channel)
-    blocks += _table("Service", "Spent this month", spending.providers, leaf)
-    blocks.append(context(f"`{slash} budget help` shows how to set budgets."))
+    blocks += _table(_("Person"), _("Spent today"), spending.people, person)
+    blocks += _table(_("Channel"), _("Spent today"), spending.channels, channel)
+    blocks += _table(_("Service"), _("Spent this month"), spending.providers, leaf)
+    blocks.append(context(_("`{slash} budget help` shows how to set budgets.").format(slash=slash)))
     return spoken(*blocks)
 
 
@@ -230,26 +239,29 @@ def budget_blocks(lines: Sequence[BudgetLine], defaults: Budgets) -> list[Block]
     """Return the budgets; `defaults` apply where none is set."""
     set_for_all = {line.scope: line.amount for line in lines if not line.subject}
     allowed = "\n".join(
-        f"{label}: *{_amount(set_for_all.get(scope, defaults.of(scope)))}*"
+        f"{_(label)}: *{_amount(set_for_all.get(scope, defaults.of(scope)))}*"
         for scope, label in LABELS.items()
         if scope in set_for_all or not scope.endswith(WEEK)
     )
     named = [_named(line) for line in lines if line.subject][:MAX_NAMED]
-    return [section(f"*Budgets*\n{allowed}"), *([bullets(named)] if named else [])]
+    return [section(f"{_('*Budgets*')}\n{allowed}"), *([bullets(named)] if named else [])]
 
 
 def _named(line: BudgetLine) -> list[Block]:
     subject = person(line.subject) if line.scope.startswith("user") else channel(line.subject)
-    return [subject, leaf(f": {_amount(line.amount)}{' a week' if line.scope.endswith(WEEK) else ''}")]
+    text = _(": {amount} a week") if line.scope.endswith(WEEK) else ": {amount}"
+    return [subject, leaf(text.format(amount=_amount(line.amount)))]
 
 
 def _amount(amount: int | None) -> str:
-    return NO_LIMIT if amount is None else format_amount(amount)
+    return _(NO_LIMIT) if amount is None else money(format_amount(amount))
 
 
 def _table(first: str, last: str, rows: Sequence[Spent], name: Callable[[str], Block]) -> list[Block]:
-    cells = [[cell(name(one.name)), cell(leaf(str(one.calls))), cell(leaf(format_rounded(one.spent)))] for one in rows]
-    return [table([first, "Calls", last], cells)] if rows else []
+    cells = [
+        [cell(name(one.name)), cell(leaf(str(one.calls))), cell(leaf(money(format_rounded(one.spent))))] for one in rows
+    ]
+    return [table([first, _("Calls"), last], cells)] if rows else []
 
 
 _ALL = "SELECT * FROM budgets WHERE team_id <> '' AND subject NOT LIKE 'erased %'"

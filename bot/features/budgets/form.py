@@ -23,6 +23,7 @@ from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, Scope
 from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
+from bot.translation import gettext as _
 from bot.views.admin_only import for_admins, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import limit_input
@@ -54,22 +55,22 @@ async def admin_section(team_id: str, _: str, *, budgets: BudgetStore) -> list[B
 
 def budgets_section(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, paused: bool = False) -> list[Block]:
     """Render budgets with buttons to change them, and to pause or resume all spending."""
-    switch = button_element("Allow paid searches", RESUME_SPENDING, "admin") if paused else _pause_button()
-    change = button_element("Change budgets", CHANGE_BUDGETS, "admin")
+    switch = button_element(_("Allow paid searches"), RESUME_SPENDING, "admin") if paused else _pause_button()
+    change = button_element(_("Change budgets"), CHANGE_BUDGETS, "admin")
     return [*budget_blocks(lines, usual), actions(change, switch)]
 
 
 def _pause_button() -> Block:
-    told = "No paid search is made until an admin allows them again. People who ask are told so."
-    confirm = confirmation("Pause paid searches?", told, "Pause")
-    return button_element("Pause paid searches", PAUSE_SPENDING, "admin") | {"confirm": confirm}
+    told = _("No paid search is made until an admin allows them again. People who ask are told so.")
+    confirm = confirmation(_("Pause paid searches?"), told, _("Pause"))
+    return button_element(_("Pause paid searches"), PAUSE_SPENDING, "admin") | {"confirm": confirm}
 
 
 async def open_budgets(
     click: Click, context: ListenerContext, *, budgets: BudgetStore, slash: str
 ) -> ClickReply | None:
     """Open the form for an admin."""
-    lines, _ = await budgets.lines(team_of(click.body))
+    lines = (await budgets.lines(team_of(click.body)))[0]
     return await open_for_click(click, context, budgets_view(lines, budgets.budgets, slash=slash))
 
 
@@ -78,13 +79,13 @@ def budgets_view(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, sl
     amounts: dict[Scope, int | None] = {scope: usual.of(scope) for scope in SCOPES}
     amounts |= {line.scope: line.amount for line in lines if not line.subject}
     shown: dict[str, str] = {scope: _shown(amount) for scope, amount in amounts.items()}
-    taken = "Dollars such as 2.50, or off for no limit. Empty a field to go back to its default."
+    taken = _("Dollars such as 2.50, or off for no limit. Empty a field to go back to its default.")
     blocks = [
         context_block(taken),
-        *(limit_input(scope, LABELS[scope], shown[scope]) for scope in SCOPES),
-        context_block(f"For one person or one channel, type `{slash} budget help`."),
+        *(limit_input(scope, _(LABELS[scope]), shown[scope]) for scope in SCOPES),
+        context_block(_("For one person or one channel, type `{slash} budget help`.").format(slash=slash)),
     ]
-    return modal(CALLBACK_ID, "Budgets", blocks, submit="Save", close="Cancel", metadata=shown)
+    return modal(CALLBACK_ID, _("Budgets"), blocks, submit=_("Save"), close=_("Cancel"), metadata=shown)
 
 
 def _shown(amount: int | None) -> str:
@@ -102,13 +103,15 @@ async def save_budgets(
         try:
             amounts[scope] = None if not text or text.casefold() == OFF else parse_amount(text)
         except ValueError:
-            return errors(**{scope: f"“{LABELS[scope]}” cannot be “{text}”: it takes {ALLOWED}, {OFF}, or nothing."})
+            problem = _("“{label}” cannot be “{text}”: it takes {allowed}, {off}, or nothing.")
+            named = {"label": _(LABELS[scope]), "text": text, "allowed": _(ALLOWED), "off": OFF}
+            return errors(**{scope: problem.format(**named)})
     if refusal := await submission_refusal(submitted, "budget.change", context, audit):
         return errors(**{SCOPES[0]: refusal})
     for scope, amount in amounts.items():
         request = BudgetRequest(scope=scope, amount=amount, reset=not changed[scope])
         await budgets.change(team_id=submitted.team, user_id=submitted.user, **vars(request))
-    context.home_changed(submitted.team, submitted.user, "The budgets are saved." if amounts else "")
+    context.home_changed(submitted.team, submitted.user, _("The budgets are saved.") if amounts else "")
     return None
 
 
@@ -118,9 +121,9 @@ async def switch_spending(click: Click, context: ListenerContext, *, budgets: Bu
     switch = budgets.pause if pauses else budgets.resume
     changed = await switch(team_id=team_of(click.body), user_id=click.user)
     return text_reply(
-        "There was nothing to change."
+        _("There was nothing to change.")
         if not changed
-        else "Paid searches are paused. All of them stop within seconds."
+        else _("Paid searches are paused. All of them stop within seconds.")
         if pauses
-        else "Paid searches are allowed again."
+        else _("Paid searches are allowed again.")
     )

@@ -15,6 +15,8 @@ from bot.budgets.amounts import format_amount
 from bot.model.spending import WEEK, BudgetNotice
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.ledger import Ledger
+from bot.translation import dated, money, percent
+from bot.translation import gettext as _
 from bot.worker.admin_notices import AdminNotices
 from bot.worker.spending_watch import watch
 
@@ -79,15 +81,22 @@ class BudgetWatch:
 
 def notice_text(notice: BudgetNotice, *, slash: str) -> str:
     """Return mrkdwn that tells an admin the spent part of a budget; `slash` is the umbrella command."""
-    full = notice.percent >= 100
-    share = "is used up" if full else f"is {notice.percent}% used"
-    spent, allowed = format_amount(notice.spent), format_amount(notice.allowed)
-    refused = "I refuse further questions. " if full else ""
-    return f"{_whose(notice)} {share}: {spent} of {allowed}. {refused}Change it with `{slash} budget`."
+    text = _("{budget} is {percent} used: {spent} of {allowed}. Change it with `{slash} budget`.")
+    if notice.percent >= 100:
+        text = _(
+            "{budget} is used up: {spent} of {allowed}. I refuse further questions. Change it with `{slash} budget`."
+        )
+    spent, allowed = money(format_amount(notice.spent)), money(format_amount(notice.allowed))
+    share = percent(notice.percent / 100)
+    return text.format(budget=_budget(notice), percent=share, spent=spent, allowed=allowed, slash=slash)
 
 
-def _whose(notice: BudgetNotice) -> str:
-    kind = notice.scope.removesuffix(WEEK)
-    whose = {"user": f"<@{notice.subject}>’s", "channel": f"<#{notice.subject}>’s"}.get(kind, "The workspace’s")
-    month, week = notice.scope == "workspace", "the week from " if notice.scope.endswith(WEEK) else ""
-    return f"{whose} budget for {notice.period:%B}" if month else f"{whose} budget for {week}{notice.period:%-d %B}"
+def _budget(notice: BudgetNotice) -> str:
+    day = dated(notice.period, _("d MMMM"))
+    if notice.scope == "workspace":
+        return _("The workspace’s budget for {month}").format(month=dated(notice.period, "MMMM"))
+    if notice.scope == f"workspace{WEEK}":
+        return _("The workspace’s budget for the week from {day}").format(day=day)
+    whose = f"<@{notice.subject}>" if notice.scope.startswith("user") else f"<#{notice.subject}>"
+    weekly, daily = _("{whose}’s budget for the week from {day}"), _("{whose}’s budget for {day}")
+    return (weekly if notice.scope.endswith(WEEK) else daily).format(whose=whose, day=day)

@@ -22,7 +22,7 @@ def start(core: Core) -> Running:
     )
     return Running(
         listeners=(partial(own_data.register, own_data=personal),),
-        home_sections=(HomeSection(place="end", blocks=always(*own_data.home_buttons())),),
+        home_sections=(HomeSection(place="end", blocks=always(own_data.home_buttons)),),
     )
 
 

@@ -22,6 +22,7 @@ from bot.listeners.context import ListenerContext
 from bot.model.message import Block, MarkdownFile
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.personal_data import PersonalDataStore
+from bot.translation import gettext as _
 from bot.views.base import person_of
 from bot.worker.background import FileUploader
 
@@ -67,7 +68,7 @@ class OwnData:
             self.exporting.discard((team_id, user_id))
 
     async def _export(self, team_id: str, user_id: str, content: SpooledTemporaryFile[bytes]) -> None:
-        no_file = "I couldn’t send you the file. Please ask an admin for it."
+        no_file = _("I couldn’t send you the file. Please ask an admin for it.")
 
         async def tell(text: str) -> None:
             await self.tell(team_id, user_id, text)
@@ -81,14 +82,14 @@ class OwnData:
             return
         content.seek(0)
         await self.files.send(
-            MarkdownFile(name="my-data.jsonl", title="What I keep about you", data=content),
+            MarkdownFile(name="my-data.jsonl", title=_("What I keep about you"), data=content),
             user_id,
             on_failure=lambda: tell(no_file),
-            on_refusal=lambda: tell("Only members of this workspace can get this file."),
+            on_refusal=lambda: tell(_("Only members of this workspace can get this file.")),
         )
 
     async def _erase(self, team_id: str, user_id: str) -> dict[str, int]:
-        for _ in range(CLEAR_UP_LOOKS):
+        for _look in range(CLEAR_UP_LOOKS):
             # Repeated each time: once a new question is erased, nothing would be known of it, not even its run.
             runs = await self.store.stop_work(user_id, team_id=team_id)
             self.cancel_runs(runs.get(team_id, []))
@@ -104,28 +105,32 @@ class OwnData:
             erased = await self._erase(team_id, user_id)
         except (*DATABASE_UNAVAILABLE, Error) as error:
             log.warning("erasure.failed", extra={"error": type(error).__name__})
-            await self.tell(team_id, user_id, "I couldn’t erase your data just now. Please try again in a minute.")
+            await self.tell(team_id, user_id, _("I couldn’t erase your data just now. Please try again in a minute."))
             return
         log.info("person.erased", extra={"count": sum(erased.values())})
         await self.tell(
             team_id,
             user_id,
-            "I’ve erased everything that I kept about you in this workspace. What you spent this week still counts "
-            "until Monday, without your name, and a budget that an admin set for you stays.",
+            _(
+                "I’ve erased everything that I kept about you in this workspace. What you spent this week still counts "
+                "until Monday, without your name, and a budget that an admin set for you stays."
+            ),
         )
 
 
 def home_buttons() -> tuple[Block, Block]:
     """Return the buttons for a person's data."""
     confirm = confirmation(
-        "Erase my data?",
-        "This erases your questions with their answers, your digests, settings and ratings in this workspace for good, "
-        "and stops what is being answered. Messages in Slack stay; an admin can delete those that you shared. "
-        "This week’s spending still counts until Monday.",
-        "Erase",
+        _("Erase my data?"),
+        _(
+            "This erases your questions with their answers, your digests, settings and ratings in this workspace for "
+            "good, and stops what is being answered. Messages in Slack stay; an admin can delete those that you "
+            "shared. This week’s spending still counts until Monday."
+        ),
+        _("Erase"),
     )
-    erase = button_block("Erase my data", ERASE_OWN, "home") | {"style": "danger", "confirm": confirm}
-    return button_block("Send me my data", EXPORT_OWN, "home"), erase
+    erase = button_block(_("Erase my data"), ERASE_OWN, "home") | {"style": "danger", "confirm": confirm}
+    return button_block(_("Send me my data"), EXPORT_OWN, "home"), erase
 
 
 def register(app: AsyncApp, context: ListenerContext, *, own_data: OwnData) -> None:
@@ -138,7 +143,9 @@ async def export_own(click: Click, context: ListenerContext, *, own_data: OwnDat
     """Start sending a person their data."""
     team, user = person_of(click.body)
     context.start(own_data.export(team, user))
-    return text_reply("I’ll send it to our messages: a file with everything that I keep about you in this workspace.")
+    return text_reply(
+        _("I’ll send it to our messages: a file with everything that I keep about you in this workspace.")
+    )
 
 
 async def erase_own(click: Click, context: ListenerContext, *, own_data: OwnData) -> None:

@@ -20,6 +20,7 @@ from bot.features.digests.surface import HomeDigests
 from bot.model.home import HomeSection, always
 from bot.process import Periodic
 from bot.storage.database import DatabaseRetry
+from bot.translation import gettext as _
 
 
 def start(core: Core) -> Running:
@@ -55,7 +56,7 @@ def start(core: Core) -> Running:
         ),
         forms={WATCH.name: surface.open_from_command},
         home_sections=(
-            HomeSection(place="top", blocks=always(button("Set up a digest", DIGEST, "home"))),
+            HomeSection(place="top", blocks=always(lambda: [button(_("Set up a digest"), DIGEST, "home")])),
             HomeSection(place="page", blocks=home.own),
             HomeSection(place="admin_end", blocks=home.of_workspace),
         ),

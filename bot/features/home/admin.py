@@ -28,7 +28,7 @@ from bot.blocks.elements import (
 )
 from bot.blocks.escaping import one_line, shorten
 from bot.blocks.status import health_block
-from bot.blocks.words import NO_LIMIT, spending_sentence, used
+from bot.blocks.words import NO_LIMIT, spending_sentence
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.feature import Together
 from bot.features.home.store import AdminData, AdminStore, Recorded, Use, WorkspaceUse
@@ -38,6 +38,8 @@ from bot.model.message import Block
 from bot.model.spending import Spending
 from bot.slack.users import Admins
 from bot.storage.budgets import BudgetStore
+from bot.translation import N_, money, ngettext
+from bot.translation import gettext as _
 from bot.views.admin_only import AllRows
 
 FOR_ADMINS = "admin_home"
@@ -59,9 +61,9 @@ def admin_blocks(
     The features' `sections` come above the workspace's use, and `end` below it.
     """
     return [
-        header("For admins"),
-        context("Only admins of this workspace see this page. It has no texts of questions."),
-        actions(button("Back", FOR_ADMINS, "close")),
+        header(_("For admins")),
+        context(_("Only admins of this workspace see this page. It has no texts of questions.")),
+        actions(button(_("Back"), FOR_ADMINS, "close")),
         *([context(notice)] if notice else []),
         health_block(data.problems),
         section(spending_sentence(data.spending)),
@@ -72,18 +74,29 @@ def admin_blocks(
     ]
 
 
+def questions(count: int) -> str:
+    """Return "3 questions"."""
+    return ngettext("{count} question", "{count} questions", count)
+
+
+def used(count: int, counted: Callable[[int], str], cost: int) -> str:
+    """Return "3 questions, $0.02" for a count and a cost in micro-dollars; without a count, only the cost."""
+    return ", ".join([*([counted(count)] if count else []), money(format_rounded(cost))])
+
+
 @dataclass(frozen=True, kw_only=True)
 class UseTable:
     """A table of a month's use, for example by person, with a list of all its rows.
 
-    `name` is part of `action_id`s, `title` stands above the list, `column` above the names; `counted` is the unit of
-    the counts, and `most` the number of rows that the page has room for.
+    `name` is part of `action_id`s, `title` stands above the list, `column` above the names, and `counts`
+    above the counts, which `counted` puts into words; `most` is the number of rows that the page has room for.
     """
 
     name: str
     title: str
     column: str
-    counted: str = "question"
+    counts: str = N_("Questions")
+    counted: Callable[[int], str] = questions
     most: int = 10
     rows: Callable[[WorkspaceUse], Sequence[Use]]
     shown: Callable[[str], Block]
@@ -91,10 +104,10 @@ class UseTable:
     def table(self, use: WorkspaceUse) -> Block:
         """Return the first rows as a table."""
         cells = [
-            (self.shown(one.name), leaf(str(one.count or "–")), leaf(format_rounded(one.cost)))
+            (self.shown(one.name), leaf(str(one.count or "–")), leaf(money(format_rounded(one.cost))))
             for one in self.rows(use)[: self.most]
         ]
-        return table([self.column, f"{self.counted.capitalize()}s", "Dollars"], [[*map(cell, row)] for row in cells])
+        return table([_(self.column), _(self.counts), _("Dollars")], [[*map(cell, row)] for row in cells])
 
     def list(self, rows: Sequence[Use]) -> list[Block]:
         """Return rows as a list."""
@@ -102,14 +115,17 @@ class UseTable:
 
 
 USE_TABLES = (
-    UseTable(name="days", title="Use by day", column="Day", most=7, rows=lambda use: use.days, shown=name),
-    UseTable(name="people", title="Use by person", column="Person", rows=lambda use: use.people, shown=person),
-    UseTable(name="channels", title="Use by channel", column="Channel", rows=lambda use: use.channels, shown=channel),
+    UseTable(name="days", title=N_("Use by day"), column=N_("Day"), most=7, rows=lambda use: use.days, shown=name),
+    UseTable(name="people", title=N_("Use by person"), column=N_("Person"), rows=lambda use: use.people, shown=person),
+    UseTable(
+        name="channels", title=N_("Use by channel"), column=N_("Channel"), rows=lambda use: use.channels, shown=channel
+    ),
     UseTable(
         name="services",
-        title="Use by service",
-        column="Service",
-        counted="call",
+        title=N_("Use by service"),
+        column=N_("Service"),
+        counts=N_("Calls"),
+        counted=lambda count: ngettext("{count} call", "{count} calls", count),
         rows=lambda use: use.providers,
         shown=name,
     ),
@@ -117,14 +133,14 @@ USE_TABLES = (
 
 
 def _use(use: WorkspaceUse) -> Iterator[Block]:
-    yield section("*Use and cost this month*" + ("" if use.days else "\nNo one has asked anything yet."))
+    yield section(_("*Use and cost this month*") + ("" if use.days else f"\n{_('No one has asked anything yet.')}"))
     if use.days:
         yield from (one.table(use) for one in USE_TABLES)
 
 
 def all_rows_buttons(buttons: Sequence[Block]) -> list[Block]:
     """Return the row of buttons that open complete lists; empty without buttons."""
-    return [context("All of it"), actions(*buttons)] if buttons else []
+    return [context(_("All of it")), actions(*buttons)] if buttons else []
 
 
 def recorded_list(recorded: Sequence[Recorded]) -> list[Block]:
@@ -141,14 +157,14 @@ def _recorded_item(one: Recorded) -> list[Block]:
 
 def doer(user_id: str | None) -> Block:
     """Return the one who acted: a person, whose name Slack fills in, the app, or someone who was erased."""
-    return person(user_id) if user_id else leaf("erased" if user_id is None else "the app")
+    return person(user_id) if user_id else leaf(_("erased") if user_id is None else _("the app"))
 
 
 def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
     if not recorded:
-        yield section("*Audit log*\nNo admin has changed anything in the last 7 days.")
+        yield section(_("*Audit log*\nNo admin has changed anything in the last 7 days."))
         return
-    yield section("*Audit log*, the last 7 days")
+    yield section(_("*Audit log*, the last 7 days"))
     cells = [
         [
             cell(leaf(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M}")),
@@ -159,7 +175,8 @@ def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
         ]
         for one in recorded[:MAX_RECORDED]
     ]
-    yield table(["When (UTC)", "Who", "What", "Where", "Change"], cells, numbers=False)
+    titles = [_("When (UTC)"), _("Who"), _("What"), _("Where"), _("Change")]
+    yield table(titles, cells, numbers=False)
 
 
 def change_text(one: Recorded) -> str:
@@ -180,9 +197,9 @@ def _value_text(written: str) -> str:
         case str() if value.isascii():
             return value
         case {"amount": None, **rest} if not rest:
-            return NO_LIMIT
+            return _(NO_LIMIT)
         case {"amount": int(amount), **rest} if not rest:
-            return format_amount(amount)
+            return money(format_amount(amount))
         case _:
             return written
 
@@ -209,7 +226,7 @@ class AdminHome:
 
     async def problems(self, team_id: str) -> Sequence[Problem]:
         """Return the current problems."""
-        _, spending = await self._spending(team_id)
+        spending = (await self._spending(team_id))[1]
         return await self.together().problems(team_id, spending)
 
     async def _spending(self, team_id: str) -> tuple[WorkspaceUse, Spending]:
@@ -244,4 +261,4 @@ def all_use(table: UseTable, use: Callable[[str], Awaitable[WorkspaceUse]]) -> A
 
 def all_recorded(read: Callable[[str], Awaitable[Sequence[Recorded]]]) -> AllRows[Recorded]:
     """Return the pages of the audit log."""
-    return AllRows(name="changes", title="Audit log", shown=MAX_RECORDED, read=read, blocks=recorded_list)
+    return AllRows(name="changes", title=N_("Audit log"), shown=MAX_RECORDED, read=read, blocks=recorded_list)

@@ -45,7 +45,8 @@ from bot.model.question import QuestionRow
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.translation import speaking
+from bot.translation import N_, speaking
+from bot.translation import gettext as _
 from bot.views.admin_only import for_admins
 from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_for_click, person_of, submission
 from bot.views.forms import checkboxes, choice, input_block
@@ -53,7 +54,7 @@ from perplexity.threads import run_in_thread_if_long
 
 log = logging.getLogger(__name__)
 
-STILL_OPEN = "This question is still being answered. Stop it first."
+STILL_OPEN = N_("This question is still being answered. Stop it first.")
 
 ANSWER_MODAL, DELETE_MODAL = "answer_modal", "delete_modal"
 UNDERSTOOD = "understood"
@@ -214,8 +215,8 @@ async def open_answer(click: Click, context: ListenerContext) -> ClickReply | No
     length = sum(len(str(message.blocks)) for message in messages)
     blocks = [*await run_in_thread_if_long(length, answer_blocks, messages), *_buttons(messages)]
     if address is not None:
-        blocks = [section(link(address, "Open it in Slack")), *blocks]
-    return await open_for_click(click, context, modal(ANSWER_MODAL, "Answer", blocks))
+        blocks = [section(link(address, _("Open it in Slack"))), *blocks]
+    return await open_for_click(click, context, modal(ANSWER_MODAL, _("Answer"), blocks))
 
 
 def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
@@ -228,8 +229,8 @@ def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
             elif block["type"] not in NOT_SHOWN:
                 blocks.append({name: value for name, value in block.items() if name not in {"block_id", "accessory"}})
     if len(blocks) > MAX_BLOCKS:
-        blocks = [*blocks[:MAX_BLOCKS], context_block("The rest is in the answer’s message.")]
-    return blocks or [section("There is no answer.")]
+        blocks = [*blocks[:MAX_BLOCKS], context_block(_("The rest is in the answer’s message."))]
+    return blocks or [section(_("There is no answer."))]
 
 
 def _buttons(messages: Sequence[OutgoingMessage]) -> Iterator[Block]:
@@ -247,9 +248,9 @@ async def ask_again(click: Click, context: ListenerContext) -> ClickReply | None
         return row
     command = command_of(row, context.commands)
     if command is None:
-        return text_reply(NO_LONGER_OFFERED)
+        return text_reply(_(NO_LONGER_OFFERED))
     team, user = person_of(click.body)
-    lead = "What has changed since:" if click.choice == RECHECK else "You asked again:"
+    lead = _("What has changed since:") if click.choice == RECHECK else _("You asked again:")
     minute = int(seconds_of(click.action.get("action_ts"))) // 60
     begun = await ask_in_direct_message(
         context,
@@ -272,21 +273,23 @@ async def confirm_deletion(click: Click, context: ListenerContext) -> ClickReply
     if isinstance(row, ClickReply):
         return row
     if row.state in OPEN_STATES:
-        return text_reply(STILL_OPEN)
+        return text_reply(_(STILL_OPEN))
     command = command_of(row, context.commands)
     asked = command.parse_question_text(row.text) if command is not None else ""
     blocks = [
-        {"type": "section", "text": plain(f"“{shorten(asked, 500)}”")},
+        {"type": "section", "text": plain(_("“{text}”").format(text=shorten(asked, 500)))},
         input_block(
             UNDERSTOOD,
-            "The question and its answer are deleted for good, and my messages in its thread if no one has replied. "
-            "What I posted elsewhere stays.",
-            checkboxes(UNDERSTOOD, [choice("yes", "Delete it")]),
+            _(
+                "The question and its answer are deleted for good, and my messages in its thread if no one has "
+                "replied. What I posted elsewhere stays."
+            ),
+            checkboxes(UNDERSTOOD, [choice("yes", _("Delete it"))]),
         ),
     ]
     metadata = {"question": str(row.id)}
-    view = modal(DELETE_MODAL, "Delete this question", blocks, submit="Delete", close="Keep", metadata=metadata)
-    return await open_for_click(click, context, view)
+    texts = {"title": _("Delete this question"), "submit": _("Delete"), "close": _("Keep")}
+    return await open_for_click(click, context, modal(DELETE_MODAL, blocks=blocks, metadata=metadata, **texts))
 
 
 async def delete_question(
@@ -300,8 +303,8 @@ async def delete_question(
     if row is None:
         return CLOSES_ALL
     if row.user_id != submitted.user or row.team_id not in submitted.teams:
-        return errors(**{UNDERSTOOD: NOT_YOUR_ANSWER})
+        return errors(**{UNDERSTOOD: _(NOT_YOUR_ANSWER)})
     if row.state in OPEN_STATES:
-        return errors(**{UNDERSTOOD: STILL_OPEN})
+        return errors(**{UNDERSTOOD: _(STILL_OPEN)})
     delete(row)
     return None

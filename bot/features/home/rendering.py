@@ -12,12 +12,14 @@ from bot.blocks.elements import actions, button, context, header, mrkdwn, page_t
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.examples import LINES
 from bot.blocks.status import health_block
-from bot.blocks.words import short_moment, used
-from bot.features.home.admin import FOR_ADMINS
+from bot.blocks.words import short_moment
+from bot.features.home.admin import FOR_ADMINS, questions, used
 from bot.features.home.store import HomeData, Recent, RunningQuestion
 from bot.model.admin import Problem
 from bot.model.message import Block
-from perplexity.formatting import format_duration, pluralize
+from bot.translation import N_, figures, ngettext
+from bot.translation import gettext as _
+from perplexity.formatting import format_duration
 
 MAX_TEXT = 150
 
@@ -29,16 +31,16 @@ HOME_PAGE = "home_page:"
 
 OPEN, AGAIN, DELETE = "open", "again", "delete"
 MENU = {
-    OPEN: "Open",
-    AGAIN: "Ask again",
-    RECHECK: "What has changed since?",
-    SENT: "What was sent",
-    DELETE: "Delete",
+    OPEN: N_("Open"),
+    AGAIN: N_("Ask again"),
+    RECHECK: N_("What has changed since?"),
+    SENT: N_("What was sent"),
+    DELETE: N_("Delete"),
 }
 """The choices of the menu of a recent question."""
 
-_STATES = {"received": "Waiting", "working": "Working on it", "delivering": "Being posted"}
-_ENDS = {"failed": "failed", "expired": "could not be posted"}
+_STATES = {"received": N_("Waiting"), "working": N_("Working on it"), "delivering": N_("Being posted")}
+_ENDS = {"failed": N_("failed"), "expired": N_("could not be posted")}
 
 
 def home_blocks(
@@ -59,11 +61,12 @@ def home_blocks(
     `problems`, and the button for their page. `top` are further buttons in the first row, `end` those in the last one;
     `sections` come after the questions.
     """
+    welcome = _(
+        "Mention me, write to me, or type `/{slash}ask`. Answers to commands are yours alone until you share them."
+    )
     blocks = [
-        header("Ask the web, with sources"),
-        section(
-            f"Mention me, write to me, or type `/{slash}ask`. Answers to commands are yours alone until you share them."
-        ),
+        header(_("Ask the web, with sources")),
+        section(welcome.format(slash=slash)),
         _buttons(top, for_admin=problems is not None),
     ]
     if notice:
@@ -71,29 +74,30 @@ def home_blocks(
     if problems:
         blocks.append(health_block(problems))
     if data.running:
-        blocks += [header("Running"), *(_running(one, texts, slash) for one in data.running)]
-    blocks.append(header("Your recent questions"))
+        blocks += [header(_("Running")), *(_running(one, texts, slash) for one in data.running)]
+    blocks.append(header(_("Your recent questions")))
     blocks += [_recent(one, texts) for one in data.recent]
     if not (data.recent or data.page):
-        blocks.append(section(f"Nothing yet. Ask me, for example: {' '.join(f'“{label}”' for label in LINES)}"))
+        examples = " ".join(_("“{text}”").format(text=_(label)) for label in LINES)
+        blocks.append(section(_("Nothing yet. Ask me, for example: {examples}").format(examples=examples)))
     blocks += _pages(data)
     blocks += sections
-    month = f"This month: {used(data.questions, 'question', data.cost)}. "
-    asked = month if data.questions or data.cost else ""
-    kept = f"I keep your texts for {pluralize(retention_days, 'day')}." if retention_days else "I keep no texts."
-    return [*blocks, context(f"{asked}{kept}"), *([actions(*end)] if end else [])]
+    month = _("This month: {used}.").format(used=used(data.questions, questions, data.cost))
+    kept = ngettext("I keep your texts for {count} day.", "I keep your texts for {count} days.", retention_days)
+    facts = [*([month] if data.questions or data.cost else []), kept if retention_days else _("I keep no texts.")]
+    return [*blocks, context(" ".join(facts)), *([actions(*end)] if end else [])]
 
 
 def _pages(data: HomeData) -> list[Block]:
-    turns = {"Newer questions": data.page - 1} if data.page else {}
-    return page_turns(HOME_PAGE, turns | ({"Earlier questions": data.page + 1} if data.earlier else {}))
+    turns = {_("Newer questions"): data.page - 1} if data.page else {}
+    return page_turns(HOME_PAGE, turns | ({_("Earlier questions"): data.page + 1} if data.earlier else {}))
 
 
 def _buttons(top: Sequence[Block], *, for_admin: bool) -> Block:
     return actions(
-        button("Ask a question", "ask_anything", "home") | {"style": "primary"},
+        button(_("Ask a question"), "ask_anything", "home") | {"style": "primary"},
         *top,
-        *([button("For admins", FOR_ADMINS, "open")] if for_admin else []),
+        *([button(_("For admins"), FOR_ADMINS, "open")] if for_admin else []),
     )
 
 
@@ -106,19 +110,19 @@ def _with(text: str, accessory: Block, **more: Any) -> Block:
 
 
 def _running(one: RunningQuestion, texts: Mapping[UUID, str], slash: str) -> Block:
-    since = f"{_STATES.get(one.state, '…')} · {format_duration(one.age)}"
+    since = f"{_(_STATES.get(one.state, '…'))} · {figures(format_duration(one.age))}"
     text = f"{code(f'/{slash}{one.command}')}  {_shown(texts.get(one.id, ''))}\n{since}"
-    return _with(text, button("Stop", "stop", str(one.id)))
+    return _with(text, button(_("Stop"), "stop", str(one.id)))
 
 
 def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
-    sources = pluralize(one.sources, "source") if one.sources else ""
+    sources = ngettext("{count} source", "{count} sources", one.sources) if one.sources else ""
     facts = (
         short_moment(datetime.fromtimestamp(one.at, UTC)),
-        _ENDS.get(one.state, ""),
+        _(_ENDS.get(one.state, "")),
         sources,
     )
-    choices = [(value, label) for value, label in MENU.items() if one.kept or value != RECHECK]
+    choices = [(value, _(label)) for value, label in MENU.items() if one.kept or value != RECHECK]
     options = [{"text": plain(label), "value": value} for value, label in choices]
     menu = {"type": "overflow", "action_id": "more", "options": options}
     return _with(

@@ -10,6 +10,7 @@ from bot.features.limits.command import LIMITS, LimitsCommand, LimitStore, Limit
 from bot.model.home import HomeSection
 from bot.storage.audit_chain import AuditStore
 from bot.storage.questions import fair_share
+from bot.translation import N_
 
 
 def start(core: Core) -> Running:
@@ -17,8 +18,8 @@ def start(core: Core) -> Running:
     share = fair_share(core.settings)
     store, before_ack = LimitStore(core.work, share=share), LimitStore(core.acks, share=share)
     fixed = {
-        "Digests per person": str(core.settings.digests_per_user),
-        "Digests in a channel": str(core.settings.digests_per_channel),
+        N_("Digests per person"): str(core.settings.digests_per_user),
+        N_("Digests in a channel"): str(core.settings.digests_per_channel),
     }
     section = partial(form.admin_section, store=store, fixed=fixed, services=core.service_limits)
     return Running(

@@ -29,6 +29,8 @@ from bot.slack.users import Admins
 from bot.storage import queries
 from bot.storage.audit import record_change
 from bot.storage.questions import FairShare, Pool, fair_share
+from bot.translation import N_, number
+from bot.translation import gettext as _
 from perplexity.formatting import closest_match
 
 LimitName = Literal["open", "user", "channel", "thread", "workspace"]
@@ -60,14 +62,14 @@ class Limit:
         return self.host if self.bounded and self.host else None
 
 
-SAVED = "Saved. It applies from the next question on."
+SAVED = N_("Saved. It applies from the next question on.")
 
 LABELS: Mapping[LimitName, str] = {
-    "open": "Open questions per person",
-    "user": "Questions per person each minute",
-    "channel": "Questions in a channel each minute",
-    "thread": "Questions in a thread each minute",
-    "workspace": "Questions in progress",
+    "open": N_("Open questions per person"),
+    "user": N_("Questions per person each minute"),
+    "channel": N_("Questions in a channel each minute"),
+    "thread": N_("Questions in a thread each minute"),
+    "workspace": N_("Questions in progress"),
 }
 """The title of each limit."""
 
@@ -95,9 +97,9 @@ def parse_limit(text: str, *, bound: int | None = None) -> int | None:
 def allowed(bound: int | None = None) -> str:
     """Return the allowed values of a limit, besides an empty text: "a whole number from 1 to 20"."""
     return (
-        f"a whole number from 1 to {bound:,}, which is this app’s own limit"
+        _("a whole number from 1 to {highest}, which is this app’s own limit").format(highest=number(bound))
         if bound is not None
-        else f"a whole number from 1 to {HIGHEST:,}, or {OFF} for no limit"
+        else _("a whole number from 1 to {highest}, or {off} for no limit").format(highest=number(HIGHEST), off=OFF)
     )
 
 
@@ -108,23 +110,24 @@ def typed(limit: Limit) -> str:
 
 def limit_line(limit: Limit) -> str:
     """Return a limit as a line of mrkdwn, with that of the settings if admins have set another one."""
-    line = f"{LABELS[limit.name]}: *{number(limit.value)}*"
-    return line if limit.own is None else f"{line} (default: {number(limit.host)})"
+    line = f"{_(LABELS[limit.name])}: *{_shown(limit.value)}*"
+    return line if limit.own is None else _("{line} (default: {limit})").format(line=line, limit=_shown(limit.host))
 
 
-def number(value: int) -> str:
-    """Return a limit for people: "1,000", or "no limit" for 0."""
-    return f"{value:,}" if value else NO_LIMIT
+def _shown(value: int) -> str:
+    return number(value) if value else _(NO_LIMIT)
 
 
-def limit_not_taken(text: str, label: str, allowed: str, *, reset: str = "nothing") -> str:
-    """Return the sentence that a limit cannot have this value, with the allowed ones; `reset` restores the default."""
-    return f"“{text}” cannot be the limit “{label}”. It takes {allowed}, or {reset}."
+def limit_not_taken(text: str, name: LimitName, allowed: str, *, reset: str = "") -> str:
+    """Return the sentence that a limit cannot have this value; `reset`, by default nothing, restores the default."""
+    return _("“{text}” cannot be the limit “{label}”. It takes {allowed}, or {reset}.").format(
+        text=text, label=_(LABELS[name]), allowed=allowed, reset=reset or _("nothing")
+    )
 
 
 def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> OutgoingMessage:
     """Render limits; `slash` is the umbrella command, `note` says what was done, not escaped."""
-    heading = f"*Limits*  (`{slash} limits help` shows how to set them)"
+    heading = _("*Limits*  (`{slash} limits help` shows how to set them)").format(slash=slash)
     blocks: list[Block] = [section(escape(note))] if note else []
     blocks.append(section("\n".join([heading, *map(limit_line, limits)])))
     return spoken(*blocks)
@@ -245,7 +248,7 @@ class LimitTable:
         ]
 
 
-FOR_ADMINS = "Only admins of this workspace can see and change its limits."
+FOR_ADMINS = N_("Only admins of this workspace can see and change its limits.")
 
 MAX_LENGTH = 200
 
@@ -267,17 +270,18 @@ def parse(text: str) -> LimitRequest:
     name = next((one for one in NAMES if one == words[0]), None)
     if name is None:
         choices = choose_from(NAMES, meant=closest_match(words[0], NAMES))
-        raise UsageError(f"{inline_code(words[0])} isn’t a limit. {choices}")
+        raise UsageError(_("{word} isn’t a limit. {choices}").format(word=inline_code(words[0]), choices=choices))
     value = " ".join(words[1:])
     if not value:
-        raise UsageError(f"Add a number for `{name}`, `off` or `reset`.")
+        raise UsageError(_("Add a number for `{name}`, `off` or `reset`.").format(name=name))
     if value in RESETS:
         return LimitRequest(name=name)
     value = OFF if value in OFF_WORDS else value
     try:
         parse_limit(value)
     except ValueError as error:
-        raise UsageError(f"The limit `{name}` cannot be {inline_code(value)}. It takes {error}, or `reset`.") from None
+        problem = _("The limit `{name}` cannot be {value}. It takes {allowed}, or `reset`.")
+        raise UsageError(problem.format(name=name, value=inline_code(value), allowed=error)) from None
     return LimitRequest(name=name, value=value)
 
 
@@ -297,32 +301,32 @@ class LimitsCommand:
         """Change what is asked for, and render the limits, if the person is an admin. Raises database errors."""
         row, store = context.row, self.store
         if not await self.admins.is_admin(row.user_id):
-            return text_message(FOR_ADMINS)
+            return text_message(_(FOR_ADMINS))
         limits, note = await store.of(row.team_id), ""
         if request.name is not None:
             try:
                 value = parse_limit(request.value, bound=limits[request.name].bound)
             except ValueError as error:
-                note = limit_not_taken(request.value, LABELS[request.name], str(error), reset="reset")
+                note = limit_not_taken(request.value, request.name, str(error), reset="reset")
             else:
                 values = {request.name: value}
                 limits = await store.change(team_id=row.team_id, user_id=row.user_id, values=values)
-                note = SAVED
+                note = _(SAVED)
         return limits_message(limits.values(), slash=self.slash, note=note)
 
 
 LIMITS = free_subcommand(
     name="limits",
-    summary="See and set how much and how fast people may ask (admins)",
+    summary=N_("See and set how much and how fast people may ask (admins)"),
     for_admins=True,
     usage="[open | user | channel | thread | workspace] [NUMBER | off | reset]",
     examples=(
-        ("open 3", "how many unanswered questions each person may have"),
-        ("user 10", "how many questions each person may ask a minute"),
-        ("channel 30", "how many may be asked in each channel a minute; `thread` in each thread"),
-        ("workspace 20", "how many are in progress at a time"),
-        ("user off", "no limit"),
-        ("user reset", "back to the default"),
+        ("open 3", N_("how many unanswered questions each person may have")),
+        ("user 10", N_("how many questions each person may ask a minute")),
+        ("channel 30", N_("how many may be asked in each channel a minute; `thread` in each thread")),
+        ("workspace 20", N_("how many are in progress at a time")),
+        ("user off", N_("no limit")),
+        ("user reset", N_("back to the default")),
     ),
     for_everyone=True,
     parse=parse,

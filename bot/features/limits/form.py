@@ -31,6 +31,7 @@ from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
+from bot.translation import gettext as _
 from bot.views.admin_only import for_admins, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import limit_input
@@ -59,9 +60,9 @@ async def admin_section(
 
 def limits_section(limits: Iterable[Limit], fixed: Mapping[str, str], services: Iterable[LaneUse]) -> Block:
     """Render limits with the button that opens the form."""
-    hosts = [f"{escape(label)}: *{escape(value)}*" for label, value in fixed.items()]
-    lines = ["*Limits*", *map(limit_line, limits), *hosts, *map(service_line, services)]
-    return section("\n".join(lines)) | {"accessory": button_element("Change limits", CHANGE_LIMITS, "admin")}
+    hosts = [f"{escape(_(label))}: *{escape(value)}*" for label, value in fixed.items()]
+    lines = [_("*Limits*"), *map(limit_line, limits), *hosts, *map(service_line, services)]
+    return section("\n".join(lines)) | {"accessory": button_element(_("Change limits"), CHANGE_LIMITS, "admin")}
 
 
 async def open_limits(click: Click, context: ListenerContext, *, store: LimitStore) -> ClickReply | None:
@@ -73,9 +74,9 @@ async def open_limits(click: Click, context: ListenerContext, *, store: LimitSto
 def limits_view(limits: Mapping[LimitName, Limit]) -> View:
     """Build the form with the current limits."""
     shown: dict[str, str] = {name: typed(limits[name]) for name in NAMES}
-    taken = "Whole numbers, or off for no limit. Empty a field to go back to its default."
-    blocks = [context_block(taken), *(limit_input(name, LABELS[name], shown[name]) for name in NAMES)]
-    return modal(CALLBACK_ID, "Limits", blocks, submit="Save", close="Cancel", metadata=shown)
+    taken = _("Whole numbers, or off for no limit. Empty a field to go back to its default.")
+    blocks = [context_block(taken), *(limit_input(name, _(LABELS[name]), shown[name]) for name in NAMES)]
+    return modal(CALLBACK_ID, _("Limits"), blocks, submit=_("Save"), close=_("Cancel"), metadata=shown)
 
 
 async def save_limits(
@@ -94,10 +95,10 @@ async def save_limits(
         try:
             values[name] = parse_limit(text, bound=limits[name].bound)
         except ValueError as error:
-            problems[name] = limit_not_taken(text, LABELS[name], str(error))
+            problems[name] = limit_not_taken(text, name, str(error))
     if problems:
         return errors(**problems)
     if values:
         await store.change(team_id=submitted.team, user_id=submitted.user, values=values)
-    context.home_changed(submitted.team, submitted.user, SAVED if values else "")
+    context.home_changed(submitted.team, submitted.user, _(SAVED) if values else "")
     return None

@@ -12,6 +12,8 @@ from bot.features.provider_changes.store import Preset, ProviderChanges
 from bot.model.home import HomeSection
 from bot.model.message import Block
 from bot.process import Periodic
+from bot.translation import figures
+from bot.translation import gettext as _
 
 MAX_SHOWN = 10
 
@@ -26,28 +28,29 @@ def start(core: Core) -> Running:
     )
 
 
-async def changes_section(_: str, __: str, *, changes: ProviderChanges) -> Sequence[Block]:
+async def changes_section(team_id: str, user_id: str, *, changes: ProviderChanges) -> Sequence[Block]:
     """Return the latest changes, one a line; empty without any. Services are the same for every workspace."""
     lines = [[name(change_sentence(*one))] for one in (await changes.recent())[:MAX_SHOWN]]
-    return [section("*Changed at search services*, the last 30 days"), bullets(lines)] if lines else []
+    return [section(_("*Changed at search services*, the last 30 days")), bullets(lines)] if lines else []
 
 
 def change_sentence(preset: Preset, change: ProviderChange) -> str:
     """Return a sentence that says since when a service does what for a model or effort."""
-    return f"Since {change.at:%Y-%m-%d %H:%M} UTC, {preset[1]} at {preset[0]} {_difference(change)}."
-
-
-def _difference(change: ProviderChange) -> str:
+    known = {"since": f"{change.at:%Y-%m-%d %H:%M} UTC", "service": preset[0], "asked": preset[1]}
     before, after = change.before, change.after
     match change.kind:
         case "model":
-            return f"is served by {after or 'several models'} instead of {before or 'several models'}"
+            none = _("several models")
+            text = _("Since {since}, {asked} at {service} is served by {new} instead of {old}.")
         case "price":
-            return f"costs {float(after) / (float(before) or 1):.2g} times as much for the same tokens"
+            none, after = "", figures(f"{float(after) / (float(before) or 1):.2g}")
+            text = _("Since {since}, {asked} at {service} costs {new} times as much for the same tokens.")
         case "sources":
-            return f"has {after} sources an answer instead of {before}"
+            none, text = "", _("Since {since}, {asked} at {service} has {new} sources an answer instead of {old}.")
         case "shape":
-            return f"sends other fields (gone: {before or 'none'}; new: {after or 'none'})"
+            none = _("none")
+            text = _("Since {since}, {asked} at {service} sends other fields (gone: {old}; new: {new}).")
+    return text.format(**known, old=before or none, new=after or none)
 
 
 FEATURE = Feature(name="provider_changes", start=start)

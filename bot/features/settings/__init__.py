@@ -11,6 +11,7 @@ from bot.features.settings.rendering import SETTINGS_BUTTON
 from bot.model.home import HomeSection, always
 from bot.slack.users import ChannelManagers
 from bot.storage.preferences import PreferenceStore, app_defaults
+from bot.translation import gettext as _
 
 
 def start(core: Core) -> Running:
@@ -23,7 +24,9 @@ def start(core: Core) -> Running:
         commands=(SettingsCommand(store=store, managers=managers, admins=core.admins, slash=core.slash).command(),),
         listeners=(opened.register,),
         forms={SETTINGS.name: opened.open_for_command},
-        home_sections=(HomeSection(place="top", blocks=always(button("Settings", SETTINGS_BUTTON, "home"))),),
+        home_sections=(
+            HomeSection(place="top", blocks=always(lambda: [button(_("Settings"), SETTINGS_BUTTON, "home")])),
+        ),
     )
 
 

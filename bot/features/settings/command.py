@@ -29,11 +29,15 @@ from bot.preferences.settings import (
 )
 from bot.slack.users import Admins, ChannelManagers, Management
 from bot.storage.preferences import PreferenceStore
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.errors import InvalidRequest
 from perplexity.formatting import closest_match
 
-CHANGED_MEANWHILE = "Someone else changed this at the same moment, so I saved nothing. Check it below, then try again."
-NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."
+CHANGED_MEANWHILE = N_(
+    "Someone else changed this at the same moment, so I saved nothing. Check it below, then try again."
+)
+NO_CHANNEL = N_("A direct message has no channel settings. Type this in a channel.")
 
 MAX_LENGTH = 2_000
 
@@ -77,8 +81,9 @@ def parse(text: str) -> SettingsRequest:
     if setting is None:
         raise UsageError(_unknown(first, part))
     if not rest:
-        allowed = setting.hint or one_of(tuple(setting.choices or ()))
-        raise UsageError(f"Add a value for `{first.casefold()}`: {allowed}; or `reset`.")
+        problem = _("Add a value for `{name}`: {allowed}; or `reset`.")
+        allowed = _(setting.hint) or one_of(tuple(setting.choices or ()))
+        raise UsageError(problem.format(name=first.casefold(), allowed=allowed))
     if rest.casefold() in RESETS:
         return SettingsRequest(part=part, field=setting.field)
     try:
@@ -99,9 +104,11 @@ def _unknown(word: str, part: Part) -> str:
     meant = closest_match(word.casefold(), names)
     other = next((one for one, table in TABLES.items() if find_setting(table, word) is not None), None)
     if meant is None and other is not None:
-        whose = f"a personal setting: leave out `{part}`" if other == "person" else f"a {other} setting: add `{other}`"
-        return f"{inline_code(word)} is {whose}."
-    return f"{inline_code(word)} isn’t a setting. {choose_from(names, meant=meant)}"
+        if other == "person":
+            return _("{word} is a personal setting: leave out `{part}`.").format(word=inline_code(word), part=part)
+        return _("{word} is a {part} setting: add `{part}`.").format(word=inline_code(word), part=other)
+    choices = choose_from(names, meant=meant)
+    return _("{word} isn’t a setting. {choices}").format(word=inline_code(word), choices=choices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +138,7 @@ class SettingsCommand:
             before = await self.store.get(**place)
         return settings_message(
             before,
-            note=note,
+            note=_(note),
             in_channel=not row.channel_id.startswith("D"),
             for_admins=part == "workspace" and note != NOT_ADMIN,
             slash=f"{self.slash} {SETTINGS.name}",
@@ -152,15 +159,15 @@ class SettingsCommand:
 
 SETTINGS = free_subcommand(
     name="settings",
-    summary="See and change your settings, and those of this channel",
+    summary=N_("See and change your settings, and those of this channel"),
     usage="[channel | workspace] [NAME VALUE | NAME reset | reset]",
     examples=(
-        ("language de", "always answer in German"),
-        ("effort high", "think longer from now on"),
-        ("channel allow docs.python.org, peps.python.org", "only these sites, for everyone in this channel"),
-        ("channel askers admins", "who may ask in this channel"),
-        ("workspace allow wikipedia.org, gov.uk", "only these sites, for everyone (admins)"),
-        ("reset", "reset all of your settings"),
+        ("language de", N_("always answer in German")),
+        ("effort high", N_("think longer from now on")),
+        ("channel allow docs.python.org, peps.python.org", N_("only these sites, for everyone in this channel")),
+        ("channel askers admins", N_("who may ask in this channel")),
+        ("workspace allow wikipedia.org, gov.uk", N_("only these sites, for everyone (admins)")),
+        ("reset", N_("reset all of your settings")),
     ),
     for_everyone=True,
     parse=parse,

@@ -39,6 +39,8 @@ from bot.slack.users import ChannelManagers, Management
 from bot.slack.views import View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
+from bot.translation import N_
+from bot.translation import gettext as _
 from bot.views.base import (
     Response,
     Submission,
@@ -52,9 +54,11 @@ from bot.views.base import (
 from bot.views.forms import input_block, text_input
 from perplexity.errors import InvalidRequest
 
-CHANGED_MEANWHILE = "These settings changed while the form was open. Open it again."
-NO_ONE_NAMED = "Name at least one person, or choose another answer above."
-NOT_CHECKED = "Slack is slow just now, so I couldn’t check if you may change this channel’s settings. Please try again."
+CHANGED_MEANWHILE = N_("These settings changed while the form was open. Open it again.")
+NO_ONE_NAMED = N_("Name at least one person, or choose another answer above.")
+NOT_CHECKED = N_(
+    "Slack is slow just now, so I couldn’t check if you may change this channel’s settings. Please try again."
+)
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +102,7 @@ class SettingsForm:
         try:
             return await context.intake.within_ack_deadline(opening, seconds=DATABASE_SECONDS)
         except DATABASE_UNAVAILABLE:
-            return "I can’t reach my database just now. Please try again in a minute."
+            return _("I can’t reach my database just now. Please try again in a minute.")
 
     async def open(self, body: Mapping[str, Any], context: ListenerContext, *, channel: str) -> str | None:
         """Open the form of a person, with the part of the channel that it is opened in. Return a problem."""
@@ -115,7 +119,7 @@ class SettingsForm:
     async def save(self, submitted: Submission, context: ListenerContext) -> Response | None:
         """Save a person's changes in a form: to their own part, and to the others if they may still change them."""
         if refusal := await self._refusal(submitted, context):
-            return errors(**{FIRST_INPUT: refusal})
+            return errors(**{FIRST_INPUT: _(refusal)})
         channel = str(submitted.metadata.get("channel") or "")
         team, user = person_of(submitted.body)
         place = {"team_id": team, "user_id": user, "channel_id": channel}
@@ -138,7 +142,7 @@ class SettingsForm:
             # Someone saved another value in the meantime: read again, and say which.
             return await self.save(submitted, context)
         log.info("settings.saved", extra={"view": CALLBACK_ID})
-        context.home_changed(team, user, SAVED)
+        context.home_changed(team, user, _(SAVED))
         return None
 
     async def _refusal(self, submitted: Submission, context: ListenerContext) -> str:
@@ -165,28 +169,28 @@ def settings_view(
 ) -> View:
     """Build the form; `channel` is empty if it was opened outside of one."""
     blocks = [
-        header("Yours"),
+        header(_("Yours")),
         *(_input("person", one, preferences.person, preferences) for one in PERSON),
-        context_block(escape(RULES)),
+        context_block(escape(_(RULES))),
     ]
     parts: list[Part] = ["person"]
     if channel:
-        blocks.append(header("Of this channel"))
+        blocks.append(header(_("Of this channel")))
     if channel and management is Management.ALLOWED:
         parts.append("channel")
         blocks += _channel_inputs(preferences)
     elif channel:
-        blocks.append(context_block(escape(_why_not(management))))
+        blocks.append(context_block(escape(_(_why_not(management)))))
     if is_admin:
         parts.append("workspace")
-        blocks.append(header("Of the whole workspace"))
+        blocks.append(header(_("Of the whole workspace")))
         blocks += [_input("workspace", one, preferences.workspace, preferences) for one in WORKSPACE]
     return modal(
         CALLBACK_ID,
-        "Settings",
+        _("Settings"),
         blocks,
-        submit="Save",
-        close="Cancel",
+        submit=_("Save"),
+        close=_("Cancel"),
         metadata={
             "channel": channel if "channel" in parts else "",
             "workspace": is_admin,
@@ -225,10 +229,10 @@ def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
             people: Block = {"type": "multi_users_select", "action_id": PEOPLE, "max_selected_items": MAX_PEOPLE}
             if named:
                 people["initial_users"] = named
-            yield input_block(PEOPLE, "The people who may ask", people, optional=True)
+            yield input_block(PEOPLE, _("The people who may ask"), people, optional=True)
             groups = text_input(GROUPS, shown=" ".join(one for one in ids if one not in named))
-            yield input_block(GROUPS, "The user groups that may ask, by id (S…)", groups, optional=True)
-    yield context_block(escape(NEEDS_SCOPES))
+            yield input_block(GROUPS, _("The user groups that may ask, by id (S…)"), groups, optional=True)
+    yield context_block(escape(_(NEEDS_SCOPES)))
 
 
 def _input(part: Part, setting: Setting, values: Any, preferences: Preferences) -> Block:
@@ -237,22 +241,23 @@ def _input(part: Part, setting: Setting, values: Any, preferences: Preferences) 
         "type": "input",
         "block_id": _block_id(part, setting),
         "optional": not setting.choices,
-        "label": plain(setting.label),
-        "element": _select(setting, words, setting.default(preferences.defaults))
+        "label": plain(_(setting.label)),
+        "element": _select(setting, words, _(setting.default(preferences.defaults)))
         if setting.choices
         else text_input(setting.name, shown=words, multiline=setting.kind == "paragraph"),
     }
-    return block | ({"hint": plain(setting.hint)} if setting.hint and not setting.choices else {})
+    return block | ({"hint": plain(_(setting.hint))} if setting.hint and not setting.choices else {})
 
 
 def _select(setting: Setting, words: str, default: str) -> Block:
-    options = dict(setting.choices or {})
+    options = {value: _(label) for value, label in (setting.choices or {}).items()}
     if setting.kind == "people":
-        options |= {NAMED: "Only people I name"}
+        options |= {NAMED: _("Only people I name")}
         words = words if words in {EVERYONE, ADMINS} else NAMED
     else:
         # A model of another vendor may have been typed.
-        options = {UNSET: f"Default ({default})"} | options | ({words: words} if words else {})
+        unset = {UNSET: _("Default ({default})").format(default=default)}
+        options = unset | options | ({words: words} if words else {})
     shown = {value: {"text": plain(label[:75]), "value": value} for value, label in options.items()}
     return {
         "type": "static_select",
@@ -263,7 +268,7 @@ def _select(setting: Setting, words: str, default: str) -> Block:
 
 
 def _problem(error: InvalidRequest) -> str:
-    return f"{error.value} cannot be used: {error.allowed}."[:2000]
+    return _("{value} cannot be used: {allowed}.").format(value=error.value, allowed=error.allowed)[:2000]
 
 
 def _entered(submitted: Submission, part: Part) -> tuple[Mapping[str, Any], Mapping[str, str]]:
@@ -277,7 +282,7 @@ def _entered(submitted: Submission, part: Part) -> tuple[Mapping[str, Any], Mapp
             groups = str(submitted.value(GROUPS) or "")
             block, words = GROUPS if groups else PEOPLE, " ".join([*(submitted.value(PEOPLE) or ()), groups]).strip()
             if not words:
-                problems[block] = NO_ONE_NAMED
+                problems[block] = _(NO_ONE_NAMED)
         if words in {"", UNSET}:
             continue
         try:
@@ -302,6 +307,6 @@ def _changed(submitted: Submission, part: Part, now: S, entered: Mapping[str, An
         if words == words_now or _digest(words) == shown.get(block):
             continue
         if _digest(words_now) != shown.get(block):
-            problems[block] = CHANGED_MEANWHILE
+            problems[block] = _(CHANGED_MEANWHILE)
         values[setting.field] = getattr(form, setting.field)
     return replace(now, **values), problems

@@ -12,12 +12,13 @@ from bot.blocks.spoken import spoken
 from bot.model.message import Block, OutgoingMessage
 from bot.model.preferences import ADMINS, EVERYONE, Preferences
 from bot.preferences.settings import CHANNEL, PERSON, WORKSPACE, Setting
+from bot.translation import N_
+from bot.translation import gettext as _
 
-YOUR_SETTINGS = "Your settings"
-RULES = (
+RULES = N_(
     "The rules of the workspace and of a channel outrank yours. What you type with a question outranks your settings."
 )
-NEEDS_SCOPES = "Replies without a mention, and what others wrote, reach me only if an admin has set that up."
+NEEDS_SCOPES = N_("Replies without a mention, and what others wrote, reach me only if an admin has set that up.")
 
 SETTINGS_BUTTON = "settings_modal"
 """The id of the button that opens the form."""
@@ -30,29 +31,26 @@ def settings_message(
 
     `note` says what was done, not escaped.
     """
-    lists = [section("\n".join([f"*{YOUR_SETTINGS}*", *_lines(PERSON, preferences.person, preferences)]))]
+    lists = [section("\n".join([_("*Your settings*"), *_lines(PERSON, preferences.person, preferences)]))]
     if in_channel:
         lines = _lines(CHANNEL, preferences.channel, preferences)
-        lists.append(section("\n".join(["*Settings of this channel*", *lines])))
+        lists.append(section("\n".join([_("*Settings of this channel*"), *lines])))
         lists += _askers(preferences.channel.askers)
     if for_admins:
         lines = _lines(WORKSPACE, preferences.workspace, preferences)
-        lists.append(section("\n".join(["*Settings of this workspace*", *lines])))
-    hints = [RULES, *([NEEDS_SCOPES] if in_channel else []), f"For example: `{slash} language de`"]
-    if in_channel:
-        hints.append(f"or `{slash} channel allow docs.python.org`")
+        lists.append(section("\n".join([_("*Settings of this workspace*"), *lines])))
+    hints = [_(RULES), *([_(NEEDS_SCOPES)] if in_channel else [])]
+    mine, of_channel = f"`{slash} language de`", f"`{slash} channel allow docs.python.org`"
+    example = _("For example: {mine} or {of_channel}") if in_channel else _("For example: {mine}")
+    hints = [*map(escape, hints), example.format(mine=mine, of_channel=of_channel)]
     blocks: list[Block] = [section(escape(note))] if note else []
-    blocks += [*lists, context(" ".join(map(_hint, hints)))]
-    blocks.append(secondary_button("Change settings", action_id=SETTINGS_BUTTON, value="settings"))
+    blocks += [*lists, context(" ".join(hints))]
+    blocks.append(secondary_button(_("Change settings"), action_id=SETTINGS_BUTTON, value="settings"))
     return spoken(*blocks)
 
 
-def _hint(text: str) -> str:
-    return text if "`" in text else escape(text)
-
-
 def _lines(settings: Sequence[Setting], values: Any, preferences: Preferences) -> list[str]:
-    return [f"{escape(one.label)}  {_value(one, getattr(values, one.field), preferences)}" for one in settings]
+    return [f"{escape(_(one.label))}  {_value(one, getattr(values, one.field), preferences)}" for one in settings]
 
 
 def _askers(words: str) -> list[Block]:
@@ -62,12 +60,11 @@ def _askers(words: str) -> list[Block]:
 
 
 def _value(setting: Setting, value: Any, preferences: Preferences) -> str:
-    words = setting.words(value)
+    words, choices = setting.words(value), setting.choices or {}
     if not words or words == setting.unset:
-        return f"_{escape(setting.default(preferences.defaults))}_"
-    if setting.kind == "people" and words not in (setting.choices or {}):
-        return "*these people*"
+        return f"_{escape(_(setting.default(preferences.defaults)))}_"
+    if setting.kind == "people" and words not in choices:
+        return _("*these people*")
     if setting.kind == "paragraph":
         words = shorten(words, 200, placeholder="…")
-    label = (setting.choices or {}).get(words, words)
-    return f"*{escape(label)}*"
+    return f"*{escape(_(choices[words]) if words in choices else words)}*"
