@@ -15,7 +15,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # What everything in a checkout can need: the app, the command line, the MCP server and the agent.
 EXTRAS := --extra agent --extra bot --extra cli --extra duckduckgo --extra mcp
 
-.PHONY: help run test lowest beside rare check format coverage chaos chaos-short mutants bench sbom vulnerabilities licences lock features without translations manifest bundle clean
+.PHONY: help run test lowest beside rare check format coverage chaos chaos-short mutants bench sbom release extras vulnerabilities licences lock features without translations manifest bundle clean
 
 help:  ## what each command does
 	@sed -n 's/^\([a-z][a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -79,10 +79,19 @@ mutants: $(VENV)/dev.stamp  ## disable each rule of the gate, and show which tes
 bench: $(VENV)/dev.stamp  ## speed, mostly as ratios; ARGS="--check" fails below a bar, "--only client" measures one part
 	$(BIN)/python -m tests.benchmarks $(ARGS)
 
+# The generator takes no version that is worked out, and names its own library, which is pinned so that the same lock makes the same file.
 sbom: $(VENV)/dev.stamp  ## a CycloneDX bill of materials of what the app installs, in .artifacts/sbom.json
 	@mkdir -p .artifacts
-	$(BIN)/uv tool run --from cyclonedx-bom==7.5.0 cyclonedx-py requirements requirements.txt \
-		--pyproject pyproject.toml --output-reproducible --output-file .artifacts/sbom.json
+	@sed "s/^dynamic = .*/version = \"$$($(BIN)/hatchling version)\"/" pyproject.toml > .artifacts/pyproject.toml
+	$(BIN)/uv tool run --from cyclonedx-bom==7.5.0 --with cyclonedx-python-lib==11.12.0 cyclonedx-py requirements requirements.txt \
+		--pyproject .artifacts/pyproject.toml --output-reproducible --output-file .artifacts/sbom.json
+
+release: $(VENV)/dev.stamp  ## wheel, sdist, bill of materials and checksums in dist/, built twice from HEAD and compared; needs the network
+	@$(BIN)/python -m tests.packaging.release
+
+PYTHONS ?= 3.11 3.13
+extras: $(VENV)/dev.stamp  ## install the wheel in dist/ afresh, alone and with each extra, and use it, on PYTHONS; needs the network
+	@$(BIN)/python -m tests.packaging.extras $(PYTHONS)
 
 # It asks a service, so it is no part of `make check`: without a network it says so, and fails nothing.
 vulnerabilities: $(VENV)/dev.stamp  ## known vulnerabilities of what the app installs; needs the network
@@ -115,7 +124,7 @@ bundle:  ## the playground's renderer; needs Node, running the app does not
 	cd bot/playground/build && npm ci --no-audit --no-fund && npm run build
 
 clean:  ## remove the environment and the local data
-	rm -rf $(VENV) .data .artifacts
+	rm -rf $(VENV) .data .artifacts dist
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and none was found; set PYTHON=/path/to/python3" >&2; exit 1; }
