@@ -41,13 +41,13 @@ def language_of(locale: str | None) -> str:
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
     """Set the language of texts until the end of the block."""
-    with scope.within(replace(current_scope(), language=language)):
+    with scope.within(replace(current_scope(), language=language, say=gettext, day=day)):
         yield
 
 
 def speak(language: str) -> None:
     """Set the language of texts for the current task, and for the tasks that it starts from now on."""
-    scope.enter(replace(current_scope(), language=language))
+    scope.enter(replace(current_scope(), language=language, say=gettext, day=day))
 
 
 @cache

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
+from perplexity.scope import N_, say
+
 RequestKind = Literal["search", "answer"]
 """The kinds of requests: ranked pages, or an answer."""
 
@@ -51,4 +53,4 @@ def without_costs(failed: Iterable[Attempt]) -> tuple[Attempt, ...]:
 
 def attempt_reasons(failed: Iterable[Attempt]) -> list[str]:
     """Return the reason of each failed attempt once: "Perplexity could not be reached"."""
-    return list(dict.fromkeys(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed))
+    return list(dict.fromkeys(f"{attempt.provider} {say(attempt.summary or N_('failed'))}" for attempt in failed))

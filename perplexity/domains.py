@@ -13,7 +13,8 @@ from urllib.parse import unquote
 
 from perplexity.citations import drop_foreign, renumber
 from perplexity.filters import MAX_HOST_LENGTH, punycode
-from perplexity.formatting import pluralize
+from perplexity.notes import join_clauses
+from perplexity.scope import say
 from perplexity.types import JSON, Answer, SearchResults, Source
 
 _MOST_NAMED = 3
@@ -95,15 +96,15 @@ class DomainPolicy:
         """The location of foreign sources, such as "outside a.example", "on b.example", or both with an "or"."""
         allowed = [domain for domain in self.domains if not domain.startswith("-")]
         denied = [domain[1:] for domain in self.domains if domain.startswith("-")]
-        places = (("outside", allowed), ("on", denied))
-        return " or ".join(f"{where} {_listed(names)}" for where, names in places if names)
+        places = ((say("outside {sites}"), allowed), (say("on {sites}"), denied))
+        return say(" or ").join(where.format(sites=_listed(names)) for where, names in places if names)
 
 
 def _listed(names: Sequence[str]) -> str:
     listed, more = list(names[:_MOST_NAMED]), len(names) - _MOST_NAMED
     if more > 0:
-        listed.append(f"{more} more")
-    return " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
+        listed.append(say("{count} more").format(count=more))
+    return join_clauses(listed)
 
 
 def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResults:
@@ -114,8 +115,10 @@ def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResu
     kept, dropped = policy.split(results.results)
     if not dropped:
         return results
-    nothing = "" if kept else ", so no result is left"
-    note = f"{pluralize(len(dropped), 'result')} {policy.place} left out{nothing}."
+    said = say("{results} {place} left out.") if kept else say("{results} {place} left out, so no result is left.")
+    one = len(dropped) == 1
+    count = say("1 result") if one else say("{count} results").format(count=len(dropped))
+    note = said.format(results=count, place=policy.place)
     numbered = tuple(replace(source, number=number, aliases=()) for number, source in enumerate(kept, start=1))
     return replace(results, results=numbered, notes=(note, *results.notes))
 
@@ -261,13 +264,20 @@ def _map_value(value: JSON, change: Callable[[str], str]) -> JSON:
 
 def _notes(policy: DomainPolicy, *, left: int, dropped: int, markers: int, links: int) -> Iterator[str]:
     if dropped:
-        references = (
-            f", with {pluralize(markers, 'reference')} to {'it' if dropped == 1 else 'them'}" if markers else ""
-        )
-        nothing = "" if left else "; no source is left"
-        yield f"{pluralize(dropped, 'source')} {policy.place} left out{references}{nothing}."
+        sources = say("1 source") if dropped == 1 else say("{count} sources")
+        references = say("1 reference") if markers == 1 else say("{count} references")
+        if not markers:
+            said = say("{sources} {place} left out.")
+        elif dropped == 1:
+            said = say("{sources} {place} left out, with {references} to it.")
+        else:
+            said = say("{sources} {place} left out, with {references} to them.")
+        said = said if left else f"{said.removesuffix('.')}{say('; no source is left.')}"
+        counts = {"sources": sources.format(count=dropped), "references": references.format(count=markers)}
+        yield said.format(**counts, place=policy.place)
     if links:
-        yield f"{pluralize(links, 'link')} {policy.place} removed."
+        removed = say("1 link {place} removed.") if links == 1 else say("{count} links {place} removed.")
+        yield removed.format(count=links, place=policy.place)
 
 
 def _matches(name: str, domains: Collection[str]) -> bool:

@@ -29,6 +29,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
 from perplexity.attempts import cost_with_failures
+from perplexity.scope import N_, say
 from perplexity.version import DISTRIBUTION
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class PerplexityError(Exception):
     had begun to answer, which it may charge for.
     """
 
-    summary: str = "failed"
+    summary: str = N_("failed")
     began: bool = False
 
     def __init__(
@@ -71,7 +72,7 @@ class PerplexityError(Exception):
 class InvalidRequest(PerplexityError):
     """A value that the service does not accept; `field`, `value` and `allowed` name the field and both values."""
 
-    summary = "refused the request"
+    summary = N_("refused the request")
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class InvalidRequest(PerplexityError):
 class MissingKey(InvalidRequest):
     """No API key was passed in, and none is set in the environment."""
 
-    summary = "has no key"
+    summary = N_("has no key")
 
 
 class ConnectionFailed(PerplexityError):
@@ -110,39 +111,39 @@ class ConnectionFailed(PerplexityError):
     `sent` says whether the service may have seen the request.
     """
 
-    summary = "could not be reached"
+    summary = N_("could not be reached")
     sent: bool = True
 
 
 class TimedOut(PerplexityError):
     """The deadline passed before the service had answered."""
 
-    summary = "did not answer in time"
+    summary = N_("did not answer in time")
 
 
 class MalformedResponse(PerplexityError):
     """The response is not in the documented form: HTML, empty, not JSON, or larger than the cap (`too_large`)."""
 
-    summary = "sent an unreadable answer"
+    summary = N_("sent an unreadable answer")
     too_large: bool = False
 
 
 class StreamTruncated(MalformedResponse):
     """A stream ended without its terminal event, so its text may be a part of an answer."""
 
-    summary = "broke off in the middle of the answer"
+    summary = N_("broke off in the middle of the answer")
 
 
 class RunFailed(PerplexityError):
     """The service accepted the request and then reported failure inside an HTTP 200."""
 
-    summary = "could not finish the answer"
+    summary = N_("could not finish the answer")
 
 
 class MissingExtra(PerplexityError, ImportError):
     """A package is missing that `extra`, an extra of this distribution, installs; `command` installs it."""
 
-    summary = "needs an extra that is not installed"
+    summary = N_("needs an extra that is not installed")
     extra: str = ""
     command: str = ""
 
@@ -158,66 +159,67 @@ class MissingExtra(PerplexityError, ImportError):
 class RequestCancelled(PerplexityError):
     """The caller cancelled the question while it was being answered, by raising this from one of its hooks."""
 
-    summary = "was cancelled"
+    summary = N_("was cancelled")
 
 
 class NotPermitted(PerplexityError):
     """The caller's own limits, such as a budget, do not allow the call; no other provider is asked in its place."""
 
-    summary = "was not asked"
+    summary = N_("was not asked")
 
 
 class NothingFound(PerplexityError):
     """A best-effort service gave no results: there are none, or it refuses to search and does not say so."""
 
-    summary = "gave no results"
+    summary = N_("gave no results")
 
     def with_notes(self, notes: Iterable[str]) -> Self:
         """Return the error with a provider's notes in its `summary`, such as how many pages were left out."""
-        self.summary = ": ".join(filter(None, (NothingFound.summary, "; ".join(note.rstrip(".") for note in notes))))
+        if said := "; ".join(note.rstrip(".") for note in notes):
+            self.summary = f"{say(NothingFound.summary)}: {said}"
         return self
 
 
 class APIError(PerplexityError):
     """The service answered with an error status that no subclass describes."""
 
-    summary = "answered with an error"
+    summary = N_("answered with an error")
 
 
 class AuthenticationError(APIError):
     """The key is wrong, revoked, or of a kind that may not call this endpoint."""
 
-    summary = "does not accept the configured key"
+    summary = N_("does not accept the configured key")
 
 
 class BillingError(APIError):
     """The account is out of credit. Perplexity reports it as HTTP 401 with type `insufficient_quota`."""
 
-    summary = "is out of credit"
+    summary = N_("is out of credit")
 
 
 class EndpointRetired(APIError):
     """The endpoint was withdrawn for this key; the answer API moved to `/v1/agent`."""
 
-    summary = "has retired this endpoint"
+    summary = N_("has retired this endpoint")
 
 
 class RateLimitError(APIError):
     """Too many requests; `retry_after` holds the seconds that the service asked for, None if it named none."""
 
-    summary = "is limiting requests"
+    summary = N_("is limiting requests")
 
 
 class ServerError(APIError):
     """A 5xx, or a proxy's error page in front of the service."""
 
-    summary = "is having trouble"
+    summary = N_("is having trouble")
 
 
 class AllProvidersFailed(PerplexityError):
     """Every configured provider failed; `attempts` holds one entry each, in order."""
 
-    summary = "and every other search service failed"
+    summary = N_("and every other search service failed")
 
     def __init__(self, attempts: Sequence[Attempt]) -> None:
         tried = "; ".join(f"{a.provider}: {a.error_class}" for a in attempts) or "no provider is configured"

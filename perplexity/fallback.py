@@ -33,6 +33,7 @@ from perplexity.limiter import CallKind, Limiter
 from perplexity.models import Effort, FallbackTimeouts, resolve
 from perplexity.providers.base import Provider, log_attempt
 from perplexity.retry import CHAIN_PAUSE_SECONDS, Retries
+from perplexity.scope import say
 from perplexity.types import Answer, Done, Event, Query, Question, Restarted, SearchResults, TextDelta
 
 log = logging.getLogger(__name__)
@@ -122,7 +123,11 @@ class FallbackRun:
                 # Others may have failed in the meantime.
                 permit = breaker.try_acquire(seconds=seconds)
             if permit is None:
-                self._note_failure(provider, CIRCUIT_OPEN, f"is left alone for a moment: it {breaker.reason}")
+                self._note_failure(
+                    provider,
+                    CIRCUIT_OPEN,
+                    say("is left alone for a moment: it {reason}").format(reason=say(breaker.reason)),
+                )
                 continue
             self.waited += waited
             self.retries.may_retry = partial(self._may_retry, permit, self.retries.made)
@@ -279,9 +284,9 @@ def _as_perplexity_error(error: Exception, provider: Provider) -> PerplexityErro
 def _summary(error: PerplexityError) -> str:
     """Return the end of a sentence that begins with the provider's name."""
     if isinstance(error, InvalidRequest) and error.field and error.value:
-        return f"does not take {error.field} {error.value}"
+        return say("does not take {field} {value}").format(field=error.field, value=error.value)
     if isinstance(error, MissingExtra) and error.command:
-        return f"{error.summary} ({error.command})"
+        return f"{say(error.summary)} ({error.command})"
     return error.summary
 
 

@@ -10,8 +10,10 @@ from typing import Literal, TypeVar, get_args
 
 import idna
 
+from perplexity import scope
 from perplexity.errors import InvalidRequest
 from perplexity.formatting import did_you_mean, format_date
+from perplexity.scope import N_, say
 
 _LANGUAGES = (
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee "
@@ -47,14 +49,19 @@ MAX_LANGUAGES = 10
 MAX_HOST_LENGTH = 253
 """Characters of a host name, without a point at its end: https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4"""
 
-_MODES: Mapping[Mode, str] = {"academic": "academic papers", "sec": "SEC filings"}
+_MODES: Mapping[Mode, str] = {"academic": N_("academic papers"), "sec": N_("SEC filings")}
 _Word = TypeVar("_Word", bound=str)
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_DOMAINS = (
-    f"it takes at most {MAX_DOMAINS} host names such as a.com, all to search or all with a leading - to leave out"
-)
-_DOMAIN = "it takes a host name such as example.com, without https://, path or port; a leading - leaves it out"
+_DOMAINS = N_("it takes at most {most} host names such as a.com, all to search or all with a leading - to leave out")
+_DOMAIN = N_("it takes a host name such as example.com, without https://, path or port; a leading - leaves it out")
+_PAST = {
+    "hour": N_("past hour"),
+    "day": N_("past day"),
+    "week": N_("past week"),
+    "month": N_("past month"),
+    "year": N_("past year"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,21 +116,21 @@ def in_words(filters: Filters) -> list[str]:
 
 def _in_words(filters: Filters) -> Iterator[str]:
     if filters.recency:
-        yield f"past {filters.recency}"
+        yield say(_PAST[filters.recency])
     if filters.after:
-        yield f"after {format_date(filters.after)}"
+        yield say("after {day}").format(day=scope.current().day(format_date(filters.after)))
     if filters.before:
-        yield f"before {format_date(filters.before)}"
+        yield say("before {day}").format(day=scope.current().day(format_date(filters.before)))
     if only := [domain for domain in filters.domains if not domain.startswith("-")]:
-        yield f"only {', '.join(only)}"
+        yield say("only {sites}").format(sites=", ".join(only))
     if denied := [domain[1:] for domain in filters.enforced if domain.startswith("-")]:
-        yield f"without {', '.join(denied)}"
+        yield say("without {sites}").format(sites=", ".join(denied))
     if filters.languages:
-        yield f"language {', '.join(filters.languages)}"
+        yield say("language {codes}").format(codes=", ".join(filters.languages))
     if filters.country:
-        yield f"country {filters.country}"
+        yield say("country {code}").format(code=filters.country)
     if filters.mode is not None and filters.mode in _MODES:
-        yield _MODES[filters.mode]
+        yield say(_MODES[filters.mode])
 
 
 def parse_recency(value: str) -> Recency:
@@ -147,10 +154,14 @@ def parse_domains(values: Iterable[str]) -> tuple[str, ...]:
         domains[parse_domain(value)] = None
         # The rest is counted but not parsed, because each of thousands takes a while.
         if len(domains) > MAX_DOMAINS:
-            raise InvalidRequest.for_field("domain", f"{len(domains) + left} domains", _DOMAINS)
+            raise InvalidRequest.for_field("domain", f"{len(domains) + left} domains", _too_many_domains())
     if len({domain.startswith("-") for domain in domains}) > 1:
-        raise InvalidRequest.for_field("domain", ", ".join(domains), _DOMAINS)
+        raise InvalidRequest.for_field("domain", ", ".join(domains), _too_many_domains())
     return tuple(domains)
+
+
+def _too_many_domains() -> str:
+    return say(_DOMAINS).format(most=MAX_DOMAINS)
 
 
 def punycode(name: str) -> str:
@@ -163,14 +174,14 @@ def parse_domain(value: str) -> str:
     typed = value.strip()
     denied, host = typed.startswith("-"), typed.removeprefix("-").lower().rstrip(".")
     if len(host) > MAX_HOST_LENGTH:
-        raise InvalidRequest.for_field("domain", value, _DOMAIN)
+        raise InvalidRequest.for_field("domain", value, say(_DOMAIN))
     try:
         host = host if host.isascii() else punycode(host)
     except UnicodeError:
-        raise InvalidRequest.for_field("domain", value, _DOMAIN) from None
+        raise InvalidRequest.for_field("domain", value, say(_DOMAIN)) from None
     labels = host.split(".")
     if len(labels) < 2 or len(host) + denied > MAX_HOST_LENGTH or not all(map(_LABEL.fullmatch, labels)):
-        raise InvalidRequest.for_field("domain", value, _DOMAIN)
+        raise InvalidRequest.for_field("domain", value, say(_DOMAIN))
     return f"-{host}" if denied else host
 
 
@@ -181,7 +192,9 @@ def parse_languages(values: Iterable[str], *, name: str = "languages") -> tuple[
     """
     languages = tuple(dict.fromkeys(parse_language(value, name=name) for value in values))
     if len(languages) > MAX_LANGUAGES:
-        raise InvalidRequest.for_field(name, f"{len(languages)} languages", f"it takes at most {MAX_LANGUAGES}")
+        raise InvalidRequest.for_field(
+            name, f"{len(languages)} languages", say("it takes at most {most}").format(most=MAX_LANGUAGES)
+        )
     return languages
 
 
@@ -190,7 +203,7 @@ def parse_language(value: str, *, name: str = "languages") -> str:
     code = value.strip().lower()
     if code not in LANGUAGES:
         raise InvalidRequest.for_field(
-            name, value, "it takes a two-letter language code (ISO 639-1), such as en, de or ja"
+            name, value, say("it takes a two-letter language code (ISO 639-1), such as en, de or ja")
         )
     return code
 
@@ -199,9 +212,9 @@ def parse_country(value: str) -> str:
     """Return an ISO 3166-1 alpha-2 code in upper case. Raises InvalidRequest."""
     code = value.strip().upper()
     if code not in COUNTRIES:
-        hint = "did you mean GB? " if code == "UK" else ""
-        allowed = f"{hint}it takes a two-letter country code (ISO 3166-1), such as US, DE or JP"
-        raise InvalidRequest.for_field("country", value, allowed)
+        hint = say("did you mean {meant}? ").format(meant="GB") if code == "UK" else ""
+        allowed = say("it takes a two-letter country code (ISO 3166-1), such as US, DE or JP")
+        raise InvalidRequest.for_field("country", value, f"{hint}{allowed}")
     return code
 
 
@@ -212,14 +225,15 @@ def parse_day(field: Literal["after", "before"], value: str) -> date:
             return date.fromisoformat(value.strip())
     except ValueError:  # For example, a 30th of February.
         pass
-    raise InvalidRequest.for_field(field, value, "it takes a day as YYYY-MM-DD, such as 2026-11-21")
+    raise InvalidRequest.for_field(field, value, say("it takes a day as YYYY-MM-DD, such as 2026-11-21"))
 
 
 def _check_days(filters: Filters) -> None:
     if filters.recency and (filters.after or filters.before):
-        raise InvalidRequest.for_field("recency", filters.recency, "it cannot be combined with after or before")
+        raise InvalidRequest.for_field("recency", filters.recency, say("it cannot be combined with after or before"))
     if filters.after and filters.before and filters.before < filters.after:
-        raise InvalidRequest.for_field("before", filters.before, f"it must not lie before after, {filters.after}")
+        allowed = say("it must not lie before after, {day}").format(day=filters.after)
+        raise InvalidRequest.for_field("before", filters.before, allowed)
 
 
 def _one_of(field: str, value: str, words: tuple[_Word, ...]) -> _Word:
@@ -228,4 +242,5 @@ def _one_of(field: str, value: str, words: tuple[_Word, ...]) -> _Word:
         if typed == word:
             return word
     hint = did_you_mean(typed, words)
-    raise InvalidRequest.for_field(field, value, f"{hint}it takes {', '.join(words[:-1])} or {words[-1]}")
+    allowed = say("it takes {first} or {last}").format(first=", ".join(words[:-1]), last=words[-1])
+    raise InvalidRequest.for_field(field, value, f"{hint}{allowed}")

@@ -8,6 +8,8 @@ from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
 
+from perplexity.scope import say
+
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -84,4 +86,4 @@ def closest_match(word: str, choices: Iterable[str]) -> str | None:
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Return "did you mean gold? " for a misspelt word, an empty text if no choice is close to it."""
     meant = closest_match(word, choices)
-    return f"did you mean {meant}? " if meant else ""
+    return say("did you mean {meant}? ").format(meant=meant) if meant else ""

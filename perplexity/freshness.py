@@ -13,17 +13,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
+from perplexity import scope
 from perplexity.citations import number_citations
 from perplexity.filters import Recency
 from perplexity.formatting import format_iso_date
 from perplexity.lexicon.units import find_unit
+from perplexity.scope import N_, say
 from perplexity.types import Answer, AnswerKind, Question, Source
 from perplexity.wire.sources import iso_date
 
 DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year": 366}
 """The greatest age of a source in days, by recency; services date pages by the day."""
 
-UNDATED = "Newest source: undated."
+UNDATED = N_("Newest source: undated.")
 ZONE_DAYS = 1
 """A page is dated in its own time zone, where it may still be the day before, or already the day after."""
 
@@ -125,10 +127,10 @@ def newest_source_line(question: str, sources: Sequence[Source], *, today: date,
     # A date in the future is a mistake and says nothing.
     known = [dated for source in sources if (dated := _parse_date(source.date)) is not None and dated.first <= tomorrow]
     if not known:
-        return UNDATED
+        return say(UNDATED)
     newest = max(known, key=lambda dated: dated.last)
     oldest = today - timedelta(days=days + (ZONE_DAYS if days > 1 else 0))
-    return "" if newest.last >= oldest else f"Newest source: {newest.shown}."
+    return "" if newest.last >= oldest else say("Newest source: {day}.").format(day=scope.current().day(newest.shown))
 
 
 def add_newest_source_line(answer: Answer, question: Question, *, now: float) -> Answer:

@@ -8,6 +8,7 @@ from perplexity.attempts import Attempt, attempt_reasons
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
 from perplexity.filters import Filters, in_words
 from perplexity.sanitize import one_line
+from perplexity.scope import N_, say
 from perplexity.types import Answer, AnswerKind, Question, SearchResults
 
 _LONGEST_QUERY = 200
@@ -29,14 +30,39 @@ def with_reasons(sentence: str, error: PerplexityError) -> str:
 def no_results_text(text: str, filters: Filters | None = None) -> str:
     """Return "Nothing was found for “heat pumps” (past day). Try other words or fewer filters."""
     narrowed = format_filters(filters or Filters())
-    return f"Nothing was found for “{format_query(text)}”{narrowed}. {_advice(narrowed, 'other words')}"
+    if narrowed:
+        said = say("Nothing was found for “{query}”{filters}. Try other words or fewer filters.")
+    else:
+        said = say("Nothing was found for “{query}”. Try other words.")
+    return said.format(query=format_query(text), filters=narrowed)
 
 
 def no_news_text(category: str, topic: str, filters: Filters) -> str:
     """Return "No technology news about “chips” was found (past day). Try another topic or a longer period."""
-    about = f" about “{format_query(topic)}”" if topic.strip() else ""
-    narrowed, news = format_filters(filters), f"{category} news".lstrip()
-    return f"No {news}{about} was found{narrowed}. Try another topic, a longer period or fewer filters."
+    if topic.strip():
+        said = say("No {news} about “{topic}” was found{filters}.")
+    else:
+        said = say("No {news} was found{filters}.")
+    named = said.format(news=news_of(category), topic=format_query(topic), filters=format_filters(filters))
+    return f"{named} {say('Try another topic, a longer period or fewer filters.')}"
+
+
+def news_of(category: str) -> str:
+    """Return "technology news" for a category, "news" without one."""
+    return say(_NEWS[category]) if category in _NEWS else f"{category} news".lstrip()
+
+
+_NEWS = {
+    "": N_("news"),
+    "world": N_("world news"),
+    "business": N_("business news"),
+    "technology": N_("technology news"),
+    "science": N_("science news"),
+    "health": N_("health news"),
+    "sports": N_("sports news"),
+    "entertainment": N_("entertainment news"),
+    "politics": N_("politics news"),
+}
 
 
 def format_query(text: str) -> str:
@@ -56,16 +82,12 @@ def _reasons(error: PerplexityError) -> list[str]:
     if isinstance(error, AllProvidersFailed):
         failed = error.attempts
     else:
-        failed = (Attempt(provider=error.provider or "The service", seconds=0.0, summary=error.summary),)
+        failed = (Attempt(provider=error.provider or say("The service"), seconds=0.0, summary=error.summary),)
     reasons = attempt_reasons(one for one in failed if one.summary not in (None, NothingFound.summary))
     return [f"{reason}." for reason in reasons]
 
 
-def _advice(narrowed: str, other: str) -> str:
-    return f"Try {other} or fewer filters." if narrowed else f"Try {other}."
-
-
-NO_MODEL = "No answer model is configured."
+NO_MODEL = N_("No answer model is configured.")
 
 
 def fallback_notice(reply: Answer | SearchResults, *, unset: str = "") -> str:
@@ -79,36 +101,39 @@ def fallback_notice(reply: Answer | SearchResults, *, unset: str = "") -> str:
 
 def agent_fallback_notice(read: Answer | SearchResults) -> str:
     """Return the line for an agent's answer if one of its tools had to use another provider's pages or answer."""
-    what = "an answer" if isinstance(read, Answer) and read.kind is AnswerKind.MODEL else "pages"
-    return fallback_sentence(read.failed, f"the agent read {what} from {read.provider}")
+    is_answer = isinstance(read, Answer) and read.kind is AnswerKind.MODEL
+    said = say("the agent read an answer from {provider}") if is_answer else say("the agent read pages from {provider}")
+    return fallback_sentence(read.failed, said.format(provider=read.provider))
 
 
 def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
+    # For an agent that failed, the origin is the pages that the agent had found.
+    own = any(attempt.provider == reply.provider for attempt in reply.failed)
     if isinstance(reply, SearchResults):
-        return fallback_sentence(reply.failed, _source("these are pages", reply.provider, reply.failed), unset=unset)
-    if reply.kind is AnswerKind.MODEL:
-        return fallback_sentence(reply.failed, _source("this answer is", reply.provider, reply.failed), unset=unset)
-    pages = f"{_source('these are pages', reply.provider, reply.failed)}, quoted word for word"
-    line = fallback_sentence(reply.failed, pages, unset=unset)
-    return f"{line} {NO_MODEL}" if line and _only_searched(reply.failed) else line
+        what = say("these are pages that it had found") if own else say("these are pages from {provider}")
+    elif reply.kind is AnswerKind.MODEL:
+        what = say("this answer is that it had found") if own else say("this answer is from {provider}")
+    elif own:
+        what = say("these are pages that it had found, quoted word for word")
+    else:
+        what = say("these are pages from {provider}, quoted word for word")
+    line = fallback_sentence(reply.failed, what.format(provider=reply.provider), unset=unset)
+    passages = isinstance(reply, Answer) and reply.kind is not AnswerKind.MODEL
+    return f"{line} {say(NO_MODEL)}" if line and passages and _only_searched(reply.failed) else line
 
 
 def fallback_sentence(failed: Sequence[Attempt], what: str, *, unset: str = "") -> str:
     """Return "Perplexity could not be reached; these are pages from DuckDuckGo.", with `what` as its end."""
-    why = [f"{unset} is not set"] if unset else []
+    why = [say("{variable} is not set").format(variable=unset)] if unset else []
     why += attempt_reasons(failed)
     return f"{join_clauses(why)}; {what}." if why else ""
 
 
 def join_clauses(clauses: Sequence[str]) -> str:
     """Return clauses as one: "a, b and c"."""
-    return f"{', '.join(clauses[:-1])} and {clauses[-1]}" if len(clauses) > 1 else "".join(clauses)
-
-
-def _source(what: str, provider: str, failed: Sequence[Attempt]) -> str:
-    """Return the origin of a reply. For an agent that failed, it is the pages that the agent had found."""
-    own = any(attempt.provider == provider for attempt in failed)
-    return f"{what} that it had found" if own else f"{what} from {provider}"
+    if len(clauses) < 2:
+        return "".join(clauses)
+    return say("{words} and {last}").format(words=", ".join(clauses[:-1]), last=clauses[-1])
 
 
 def _only_searched(failed: Sequence[Attempt]) -> bool:
@@ -132,9 +157,11 @@ def _cut(answer: Answer, question: Question | None) -> str:
     if answer.incomplete is None:
         return ""
     if answer.incomplete in _LENGTHS:
-        limit = f" of {question.max_tokens:,}" if question and question.max_tokens else ""
-        return f"The answer is incomplete: it was cut off at max_tokens{limit}."
-    return f"The answer is incomplete: the model stopped early ({answer.incomplete})."
+        if question and question.max_tokens:
+            said = say("The answer is incomplete: it was cut off at max_tokens of {most}.")
+            return said.format(most=f"{question.max_tokens:,}")
+        return say("The answer is incomplete: it was cut off at max_tokens.")
+    return say("The answer is incomplete: the model stopped early ({reason}).").format(reason=answer.incomplete)
 
 
 def _other_model(answer: Answer, question: Question | None) -> str:
@@ -142,7 +169,8 @@ def _other_model(answer: Answer, question: Question | None) -> str:
     named, model = question.model if question else None, answer.model
     if not named or not model or named == DEFAULT_MODEL or _plain(named) == _plain(model):
         return ""
-    return "" if any(_plain(model) in note for note in answer.notes) else f"{named} was asked for; {model} answered."
+    said = say("{named} was asked for; {model} answered.").format(named=named, model=model)
+    return "" if any(_plain(model) in note for note in answer.notes) else said
 
 
 def _plain(model: str) -> str:

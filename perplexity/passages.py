@@ -12,6 +12,7 @@ from math import log
 from perplexity.attempts import cost_with_failures
 from perplexity.errors import NothingFound
 from perplexity.lexicon.common_words import ENGLISH
+from perplexity.scope import N_, say
 from perplexity.types import (
     Answer,
     AnswerKind,
@@ -113,7 +114,7 @@ def split_sentences(source: Source) -> list[str]:
     return [piece for cut in [*cuts, text[start:]] for piece in _short(cut.strip()) if piece]
 
 
-JOINED_QUESTIONS = "Your last two questions were searched for together: this service can’t follow a conversation."
+JOINED_QUESTIONS = N_("Your last two questions were searched for together: this service can’t follow a conversation.")
 
 
 def passages_answer(results: SearchResults, question: str, *, joined: bool = False) -> Answer:
@@ -135,7 +136,7 @@ def passages_answer(results: SearchResults, question: str, *, joined: bool = Fal
         passages=chosen,
         usage=Usage(searches=1, cost_usd=results.cost_usd),
         seconds=results.seconds,
-        notes=(*results.notes, JOINED_QUESTIONS) if joined else results.notes,
+        notes=(*results.notes, say(JOINED_QUESTIONS)) if joined else results.notes,
         failed=results.failed,
     )
 

@@ -1,4 +1,4 @@
-"""Values that apply to everything the current task sends, and to the tasks that it starts: keys, and a log."""
+"""Values that apply to the current task and the tasks that it starts: keys, a log, the language of texts for people."""
 
 from __future__ import annotations
 
@@ -104,11 +104,14 @@ class RequestLog:
 class Scope:
     """The `keys` to use instead of the configured ones, and the `log` of sent requests; either may be None.
 
-    An application may use a subclass with further values for its own code.
+    `say` translates texts for people, and `day` a day such as "7 Oct 2025"; without them they are English. An
+    application may use a subclass with further values for its own code.
     """
 
     keys: OwnKeys | None = field(default=None, repr=False)
     log: RequestLog | None = None
+    say: Callable[[str], str] = str
+    day: Callable[[str], str] = str
 
 
 _OUTERMOST = Scope()
@@ -120,6 +123,16 @@ current = _current.get
 
 enter = _current.set
 """Sets the scope of the current task, and of the tasks that it starts from now on."""
+
+
+def say(text: str) -> str:
+    """Return a text for people, translated as the scope says; names in braces stay for `format`."""
+    return current().say(text)
+
+
+def N_(text: str) -> str:  # noqa: N802  # gettext's own name, by which tools find texts
+    """Return a text as it is; `say` translates it where it is shown."""
+    return text
 
 
 @contextmanager

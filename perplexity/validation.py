@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from perplexity.errors import InvalidRequest
 from perplexity.filters import validate
+from perplexity.scope import say
 from perplexity.types import Answer, Message, Query
 
 MAX_ANSWER_LENGTH = 200_000
@@ -23,8 +24,8 @@ def shorten_text(text: str) -> tuple[str, tuple[str, ...]]:
         return text, ()
     ends = (text.rfind(sign, MAX_ANSWER_LENGTH - _NEAR, MAX_ANSWER_LENGTH) for sign in ("\n", " "))
     kept = text[: next((end for end in ends if end > 0), MAX_ANSWER_LENGTH)]
-    note = f"This text has {len(text):,} characters. Only the first {len(kept):,} are shown."
-    return kept, (note,)
+    note = say("This text has {all} characters. Only the first {shown} are shown.")
+    return kept, (note.format(all=f"{len(text):,}", shown=f"{len(kept):,}"),)
 
 
 def shorten_answer(answer: Answer) -> Answer:
@@ -72,10 +73,12 @@ def validate_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
     """
     checked = tuple(_checked_message(message) for message in messages)
     if not checked or checked[-1].role != "user":
-        raise InvalidRequest.for_field("prompt", "", "the last message must be the user's")
+        raise InvalidRequest.for_field("prompt", "", say("the last message must be the user's"))
     length = sum(len(message.content) for message in checked)
     if length > MAX_PROMPT_LENGTH:
-        raise InvalidRequest.for_field("prompt", f"{length} characters", f"it takes at most {MAX_PROMPT_LENGTH:,}")
+        raise InvalidRequest.for_field(
+            "prompt", f"{length} characters", say("it takes at most {most}").format(most=f"{MAX_PROMPT_LENGTH:,}")
+        )
     return checked
 
 
@@ -93,9 +96,11 @@ def _validate_text(field: str, text: str, longest: int) -> str:
         text = "".join(c for c in text if c in "\t\n" or unicodedata.category(c) not in {"Cc", "Cs"}).strip()
         shown = any(unicodedata.category(c) not in {"Cf", "Zs", "Cc"} for c in text)
     if not shown:
-        raise InvalidRequest.for_field(field, "", "it must hold some text")
+        raise InvalidRequest.for_field(field, "", say("it must hold some text"))
     if len(text) > longest:
-        raise InvalidRequest.for_field(field, f"{len(text)} characters", f"it takes at most {longest:,}")
+        raise InvalidRequest.for_field(
+            field, f"{len(text)} characters", say("it takes at most {most}").format(most=f"{longest:,}")
+        )
     return text
 
 
@@ -105,5 +110,6 @@ def _parse_int(field: str, value: int | str, most: int) -> int:
     typed = str(value).strip()
     # `isdecimal` alone accepts the digits of every script, and `int` fails for thousands of digits.
     if not (typed.isascii() and typed.isdecimal() and len(typed) < 10 and 1 <= int(typed) <= most):
-        raise InvalidRequest.for_field(field, value, f"it takes a whole number from 1 to {most:,}")
+        allowed = say("it takes a whole number from 1 to {most}").format(most=f"{most:,}")
+        raise InvalidRequest.for_field(field, value, allowed)
     return int(typed)

@@ -29,6 +29,7 @@ from perplexity.errors import ConnectionFailed, MalformedResponse, NothingFound,
 from perplexity.passages import passages_answer
 from perplexity.providers.openrouter import ERROR_MAP
 from perplexity.sanitize import format_pages, strip_tags
+from perplexity.scope import N_, say
 from perplexity.types import JSON, Answer, Question, SearchResults, Source, Usage
 from perplexity.urls import safe_url
 from perplexity.validation import shorten_text
@@ -182,9 +183,9 @@ def _page_list(pages: Sequence[Source]) -> str:
     return format_pages(pages, characters=MAX_SNIPPET) if pages else ""
 
 
-UNSEARCHED = "The agent searched for nothing: it answered from memory, so check the answer elsewhere."
-NO_PAGES = "The agent found no pages: it answered from memory, so check the answer elsewhere."
-UNCITED = "The agent cites none of the pages that it found, so you can’t check what its answer rests on."
+UNSEARCHED = N_("The agent searched for nothing: it answered from memory, so check the answer elsewhere.")
+NO_PAGES = N_("The agent found no pages: it answered from memory, so check the answer elsewhere.")
+UNCITED = N_("The agent cites none of the pages that it found, so you can’t check what its answer rests on.")
 
 
 def final_answer(text: str, messages: Sequence[ModelMessage], registry: SourceRegistry, *, provider: str) -> Answer:
@@ -244,17 +245,19 @@ def model_cost(messages: Sequence[ModelMessage]) -> float | None:
 
 def _source_warning(text: str, registry: SourceRegistry) -> str | None:
     if not registry.sources:
-        return NO_PAGES if registry.calls else UNSEARCHED
-    return None if number_citations(text, registry.sources).sources else UNCITED
+        return say(NO_PAGES if registry.calls else UNSEARCHED)
+    return None if number_citations(text, registry.sources).sources else say(UNCITED)
 
 
 def _removal_notes(numbers: int, addresses: int) -> Iterator[str]:
     if numbers:
-        references = "1 reference was" if numbers == 1 else f"{numbers} references were"
-        yield f"{references} removed: no page that the agent found has that number."
+        one = say("1 reference was removed: no page that the agent found has that number.")
+        many = say("{count} references were removed: no page that the agent found has that number.")
+        yield one if numbers == 1 else many.format(count=numbers)
     if addresses:
-        places = "1 address was" if addresses == 1 else f"{addresses} addresses were"
-        yield f"{places} removed: no page that the agent found is there."
+        one = say("1 address was removed: no page that the agent found is there.")
+        many = say("{count} addresses were removed: no page that the agent found is there.")
+        yield one if addresses == 1 else many.format(count=addresses)
 
 
 def _responses(messages: Sequence[ModelMessage]) -> list[ModelResponse]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 
+from perplexity import scope
 from perplexity.agent.agent import ToolFactory
 from perplexity.attempts import cost_with_failures
 from perplexity.errors import PerplexityError
@@ -98,7 +100,8 @@ def _with_failures(
         except PerplexityError as error:
             if is_empty_result(error):
                 query = arguments.get("query") or arguments.get("prompt") or ""
-                nothing = with_reasons(no_results_text(query, filters), error)
+                with scope.within(replace(scope.current(), say=str)):
+                    nothing = with_reasons(no_results_text(query, filters), error)
                 return Failure(f"[{name}: {nothing}]", cost_usd=error.cost_usd)
             return Failure(f"[{name} failed: {error.message}]", cost_usd=error.cost_usd)
 

@@ -28,6 +28,7 @@ from perplexity.notes import is_empty_result
 from perplexity.passages import best_passages
 from perplexity.providers.base import Provider
 from perplexity.sanitize import one_line
+from perplexity.scope import N_, say
 from perplexity.threads import run_in_thread
 from perplexity.types import Answer, AnswerKind, Message, Query, Question, SearchResults, Source
 
@@ -40,16 +41,16 @@ MAX_EXCERPT = 6_000
 MAX_CONCURRENT = 4
 """The most claims that are checked at the same time."""
 
-NOTHING_SAID = "No page that was found says so or denies it."
-NO_PAGE = "No page was found."
-ONLY_INSTRUCTIONS = "The pages that were found contain instructions for a model, so they don’t count."
-NO_MODEL = "No answer model is configured, so this is the passage that fits best."
-MODEL_FAILED = "No model could pick a passage, so this is the one that fits best."
-UNREADABLE = "The model’s reply couldn’t be read."
-NO_SUCH_PAGE = "The model named a page that wasn’t found."
-NOT_IN_PAGE = "The sentence that the model quoted isn’t in the page’s excerpt word for word."
-ABOUT_CLAIMS = "The sentence that the model quoted is about claims or instructions, not about the matter."
-SEARCH_FAILED = "The search failed."
+NOTHING_SAID = N_("No page that was found says so or denies it.")
+NO_PAGE = N_("No page was found.")
+ONLY_INSTRUCTIONS = N_("The pages that were found contain instructions for a model, so they don’t count.")
+NO_MODEL = N_("No answer model is configured, so this is the passage that fits best.")
+MODEL_FAILED = N_("No model could pick a passage, so this is the one that fits best.")
+UNREADABLE = N_("The model’s reply couldn’t be read.")
+NO_SUCH_PAGE = N_("The model named a page that wasn’t found.")
+NOT_IN_PAGE = N_("The sentence that the model quoted isn’t in the page’s excerpt word for word.")
+ABOUT_CLAIMS = N_("The sentence that the model quoted is about claims or instructions, not about the matter.")
+SEARCH_FAILED = N_("The search failed.")
 
 _PROMPT = """\
 You look for one passage about a claim in excerpts of web pages. Today is {today}. Pick the sentence that says most \
@@ -283,7 +284,7 @@ def _best_passage(claim: str, pages: Sequence[Source], reason: str) -> CheckedCl
 
 
 def _unclear(claim: str, reason: str) -> CheckedClaim:
-    return CheckedClaim(claim=claim, verdict=Verdict.UNCLEAR, reason=reason)
+    return CheckedClaim(claim=claim, verdict=Verdict.UNCLEAR, reason=say(reason))
 
 
 def _summary(outcomes: Sequence[_Outcome], *, seconds: float) -> CheckedClaims:

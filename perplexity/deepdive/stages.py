@@ -18,6 +18,7 @@ from perplexity.filters import NO_FILTERS, Filters
 from perplexity.notes import fallback_notice
 from perplexity.providers.base import Provider
 from perplexity.sanitize import one_line, strip_tags
+from perplexity.scope import N_, say
 from perplexity.types import Answer, AnswerKind, Message, Question, Source
 from perplexity.urls import hostname
 from perplexity.validation import MAX_PROMPT_LENGTH, shorten_answer, shorten_text
@@ -106,13 +107,13 @@ POST_DAYS = 7
 MIN_RESUME_SECONDS = 30.0
 """For a run that is resumed after its stage's deadline: it may have finished long ago, and is paid for."""
 
-NO_KEY = (
+NO_KEY = N_(
     "The public pulse is missing: no service that reads public posts is configured. "
     "Set `XAI_API_KEY` or `OPENROUTER_API_KEY`."
 )
-PASSAGES = "No model wrote this: these are passages from the pages, word for word."
-UNSOURCED = "This part has no sources, so you can’t check it here."
-NO_MODEL = "The analysis is missing: no model wrote one from these two parts alone."
+PASSAGES = N_("No model wrote this: these are passages from the pages, word for word.")
+UNSOURCED = N_("This part has no sources, so you can’t check it here.")
+NO_MODEL = N_("The analysis is missing: no model wrote one from these two parts alone.")
 
 
 STAGE_SECONDS: Mapping[Stage, float] = {Stage.SITUATION: 420.0, Stage.PULSE: 170.0, Stage.ANALYSIS: 150.0}
@@ -158,7 +159,7 @@ class StageRunner(DiveServices):
         answer = quote_passages(await self._ask(self.facts, Stage.SITUATION, question))
         if not answer.text.strip():
             raise NothingFound("the answer was empty", cost_usd=_cost(answer))
-        unsourced = () if answer.sources else (UNSOURCED,)
+        unsourced = () if answer.sources else (say(UNSOURCED),)
         return _result(Stage.SITUATION, answer, sources=answer.sources, notes=(*_notes(answer), *unsourced))
 
     async def elapsed(self, stage: Stage) -> float:
@@ -169,7 +170,7 @@ class StageRunner(DiveServices):
     async def public_pulse(self) -> StageResult:
         """Ask for people's opinions."""
         if self.posts is None:
-            return StageResult(stage=Stage.PULSE, failure=NO_KEY)
+            return StageResult(stage=Stage.PULSE, failure=say(NO_KEY))
         today = self.now().date()
         since, seconds = today - timedelta(days=POST_DAYS), self.seconds[Stage.PULSE]
         summary = await _guard(self.posts, self.posts.summarize(self.topic, since=since, until=today, seconds=seconds))
@@ -194,7 +195,7 @@ class StageRunner(DiveServices):
         answer = await self._ask(self.synthesis, Stage.ANALYSIS, question)
         # An answer with sources of its own comes from a search: it would say more than the two parts do.
         if answer.sources or not answer.text.strip():
-            return StageResult(stage=Stage.ANALYSIS, failure=NO_MODEL, cost_usd=_cost(answer))
+            return StageResult(stage=Stage.ANALYSIS, failure=say(NO_MODEL), cost_usd=_cost(answer))
         return _result(Stage.ANALYSIS, answer, notes=tuple(_notes(answer)))
 
     async def _ask(self, provider: Provider, stage: Stage, question: Question) -> Answer:
@@ -250,25 +251,30 @@ def _cost(answer: Answer) -> float | None:
 def _notes(answer: Answer) -> Iterator[str]:
     """Yield notes on how an answer was made."""
     if answer.kind is AnswerKind.PASSAGES and not answer.failed:
-        yield PASSAGES
+        yield say(PASSAGES)
     yield from _incomplete_note(answer.incomplete)
     yield from answer.notes
 
 
 def _incomplete_note(incomplete: str | None) -> Iterator[str]:
     if incomplete is not None:
-        yield f"This part is incomplete: the model stopped early ({incomplete or 'unknown'})."
+        said = say("This part is incomplete: the model stopped early ({reason}).")
+        yield said.format(reason=incomplete or say("unknown"))
 
 
-NO_TEXT_GENERATOR = "no model is configured that could write one"
+NO_TEXT_GENERATOR = N_("no model is configured that could write one")
 """The reason for a missing analysis if no provider could be asked."""
 
-_LABELS = {Stage.SITUATION: "The situation", Stage.PULSE: "The public pulse", Stage.ANALYSIS: "The analysis"}
+_MISSING = {
+    Stage.SITUATION: N_("The situation is missing: {reason}."),
+    Stage.PULSE: N_("The public pulse is missing: {reason}."),
+    Stage.ANALYSIS: N_("The analysis is missing: {reason}."),
+}
 
 
 def failure_text(stage: Stage, error: PerplexityError) -> str:
     """Return a sentence that the stage is missing, and why."""
-    return f"{_LABELS[stage]} is missing: {_reason(stage, error)}."
+    return say(_MISSING[stage]).format(reason=_reason(stage, error))
 
 
 def failed_attempts(error: PerplexityError) -> tuple[Attempt, ...]:
@@ -285,7 +291,7 @@ def _reason(stage: Stage, error: PerplexityError) -> str:
     if failed := failed_attempts(error):
         return "; ".join(attempt_reasons(failed))
     if isinstance(error, AllProvidersFailed):
-        return NO_TEXT_GENERATOR if stage is Stage.ANALYSIS else "no service is configured"
+        return say(NO_TEXT_GENERATOR) if stage is Stage.ANALYSIS else say("no service is configured")
     if isinstance(error, TimedOut):
-        return "it ran out of time"
-    return "the services could not answer"
+        return say("it ran out of time")
+    return say("the services could not answer")

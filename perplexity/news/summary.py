@@ -15,6 +15,7 @@ from perplexity.news.parsing import MAX_LISTED, ParsedStories, date_range, parse
 from perplexity.news.stories import Story, deduplicate
 from perplexity.notes import fallback_sentence
 from perplexity.providers.base import Provider
+from perplexity.scope import N_, say
 from perplexity.threads import run_in_thread
 from perplexity.types import Answer, AnswerKind, Message, Question, Source, Usage
 from perplexity.urls import hostname
@@ -43,10 +44,10 @@ def parse_category(text: str) -> str:
     if typed in _NAMES or len(begun) == 1:
         return _NAMES.get(typed) or begun.pop()
     near = closest_match(typed, _NAMES) if len(typed) >= _MIN_ABBREVIATION else None
-    hint = f"did you mean {_NAMES[near]}? " if near else ""
-    listed = list(CATEGORIES)
-    allowed = f"{hint}it takes {', '.join(listed[:-1])} or {listed[-1]}"
-    raise InvalidRequest.for_field("category", text.strip(), allowed)
+    hint = say("did you mean {meant}? ").format(meant=_NAMES[near]) if near else ""
+    *first, last = CATEGORIES
+    allowed = say("it takes {first} or {last}").format(first=", ".join(first), last=last)
+    raise InvalidRequest.for_field("category", text.strip(), f"{hint}{allowed}")
 
 
 _PROMPT = """\
@@ -105,8 +106,8 @@ MIN_STORIES, MAX_STORIES = 5, 8
 _MAX_DAYS = 3
 """After this many days, a longer period asks for no more stories: models do not write longer lists."""
 
-FROM_PAGES = "No model wrote this: headlines and sentences are the pages’ own."
-UNPARSED_REPLY = "The model’s reply wasn’t a list, so these are the pages’ own headlines."
+FROM_PAGES = N_("No model wrote this: headlines and sentences are the pages’ own.")
+UNPARSED_REPLY = N_("The model’s reply wasn’t a list, so these are the pages’ own headlines.")
 """Notes for stories that are pages: the first if no model was used, the second if its reply was not a list."""
 
 
@@ -199,28 +200,37 @@ def _days(passed: timedelta) -> int:
 def _notes(answer: Answer, found: ParsedStories, *, few: int) -> Iterator[str]:
     """Yield notes on how the stories were made; `few` is their number if it is low, otherwise 0."""
     if answer.incomplete is not None:
-        why = f" ({answer.incomplete})" if answer.incomplete else ""
-        yield f"The model stopped early{why}: stories may be missing."
+        named, unnamed = (
+            N_("The model stopped early ({why}): stories may be missing."),
+            N_("The model stopped early: stories may be missing."),
+        )
+        yield say(named if answer.incomplete else unnamed).format(why=answer.incomplete)
     if found.from_pages:
-        yield FROM_PAGES if answer.kind is AnswerKind.PASSAGES else UNPARSED_REPLY
+        yield say(FROM_PAGES if answer.kind is AnswerKind.PASSAGES else UNPARSED_REPLY)
     if few:
-        yield f"Only {_count(few)} {'was' if few == 1 else 'were'} found."
+        yield _count(few, N_("Only 1 story was found."), N_("Only {count} stories were found."))
     yield from _omissions(found)
 
 
 def _omissions(found: ParsedStories) -> Iterator[str]:
     """Yield how many stories were left out, and why."""
     if found.unsourced:
-        yield f"{_count(found.unsourced)} left out: no source for {'it' if found.unsourced == 1 else 'them'}."
+        many = N_("{count} stories left out: no source for them.")
+        yield _count(found.unsourced, N_("1 story left out: no source for it."), many)
     if found.unread:
-        yield f"{_count(found.unread)} left out: only the first {MAX_LISTED} are read."
+        one, many = (
+            N_("1 story left out: only the first {most} are read."),
+            N_("{count} stories left out: only the first {most} are read."),
+        )
+        yield _count(found.unread, one, many)
     if found.out_of_range:
-        its = "its sources are" if found.out_of_range == 1 else "their sources are"
-        yield f"{_count(found.out_of_range)} left out: {its} outside this period."
+        one = N_("1 story left out: its sources are outside this period.")
+        many = N_("{count} stories left out: their sources are outside this period.")
+        yield _count(found.out_of_range, one, many)
 
 
-def _count(number: int) -> str:
-    return f"{number} {'story' if number == 1 else 'stories'}"
+def _count(number: int, one: str, many: str) -> str:
+    return say(one if number == 1 else many).format(count=number, most=MAX_LISTED)
 
 
 def as_answer(summary: NewsSummary) -> Answer:
@@ -262,4 +272,5 @@ def _line(story: Story, numbers: dict[str, int]) -> str:
 
 def news_stand_in(summary: NewsSummary, *, unset: str = "") -> str:
     """Return the notice for news from another provider than the first choice, or an empty string."""
-    return fallback_sentence(summary.failed, f"this news is from {summary.provider}", unset=unset)
+    what = say("this news is from {provider}").format(provider=summary.provider)
+    return fallback_sentence(summary.failed, what, unset=unset)

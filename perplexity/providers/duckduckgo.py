@@ -30,8 +30,9 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.extras import require
-from perplexity.filters import Filters, Recency
+from perplexity.filters import Filters, Recency, in_words
 from perplexity.providers.base import PassageProvider, ProviderConfig, ProviderSpec
+from perplexity.scope import say
 from perplexity.threads import DaemonThreads
 from perplexity.types import Query, SearchResults, Source
 from perplexity.urls import add_site_operators
@@ -89,7 +90,7 @@ def recency_for(filters: Filters, *, today: date) -> Recency | None:
 
 def ignored_filters(filters: Filters, *, today: date) -> tuple[str, ...]:
     """Return a note for the user on each filter that DuckDuckGo follows only in part or not at all."""
-    hour = "DuckDuckGo knows no hour, so these are from the past day." if filters.recency == "hour" else ""
+    hour = say("DuckDuckGo knows no hour, so these are from the past day.") if filters.recency == "hour" else ""
     return tuple(filter(None, (hour, _about_dates(filters, recency_for(filters, today=today)))))
 
 
@@ -104,8 +105,10 @@ def deduplicate(found: Sequence[Source]) -> tuple[Source, ...]:
 def _about_dates(filters: Filters, period: Recency | None) -> str:
     if not (filters.after or filters.before):
         return ""
-    instead = f"these are from the past {period}" if period else "after and before were not applied"
-    return f"DuckDuckGo cannot search between dates, so {instead}."
+    if not period:
+        return say("DuckDuckGo cannot search between dates, so after and before were not applied.")
+    said = say("DuckDuckGo cannot search between dates, so these are from the {period}.")
+    return said.format(period=in_words(Filters(recency=period))[0])
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:
@@ -150,21 +153,19 @@ def region(country: str | None, languages: Sequence[str]) -> tuple[str, tuple[st
         if country in {None, place} and (not languages or language in languages):
             return code, _one_language(languages)
     code = next((code for (place, _), code in REGIONS.items() if place == country), ANYWHERE)
-    return code, (f"DuckDuckGo has no region for {_requested(country, languages)}; it searched {_region_name(code)}.",)
+    if code == ANYWHERE:
+        said = say("DuckDuckGo has no region for {wish}; it searched everywhere.")
+    else:
+        said = say("DuckDuckGo has no region for {wish}; it searched the region {code}.")
+    return code, (said.format(wish=_requested(country, languages), code=code),)
 
 
 def _one_language(languages: Sequence[str]) -> tuple[str, ...]:
-    return ("DuckDuckGo searches in one language at a time.",) if len(languages) > 1 else ()
+    return (say("DuckDuckGo searches in one language at a time."),) if len(languages) > 1 else ()
 
 
 def _requested(country: str | None, languages: Sequence[str]) -> str:
-    return " with ".join(
-        [*([f"country {country}"] if country else []), *([f"language {languages[0]}"] if languages else [])]
-    )
-
-
-def _region_name(code: str) -> str:
-    return "everywhere" if code == ANYWHERE else f"the region {code}"
+    return say(" with ").join(in_words(Filters(country=country, languages=tuple(languages[:1])))[::-1])
 
 
 TIMEOUT_SECONDS = 10.0

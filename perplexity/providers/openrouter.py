@@ -33,6 +33,7 @@ from perplexity.filters import validate
 from perplexity.models import SONAR, Effort, Target, Timeouts, resolve
 from perplexity.providers.base import Diagnosis, Provider, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
+from perplexity.scope import say
 from perplexity.transport import OPEN_SECONDS, Closing, ProxyFor, Session, Transport, proxy_for
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
 from perplexity.validation import validate_messages
@@ -260,7 +261,8 @@ def choose_model(question: Question, target: Target) -> str:
 def model_notes(question: Question, target: Target, *, used: str) -> tuple[str, ...]:
     """Return a sentence for the asker if the answering model is not the named or most suitable one."""
     named = target.model or choose_model(question, target)
-    return () if used == named else (f"OpenRouter answered with {used} in place of {named}.",)
+    said = say("OpenRouter answered with {used} in place of {named}.")
+    return () if used == named else (said.format(used=used, named=named),)
 
 
 def retired_models(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:

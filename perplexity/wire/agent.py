@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from perplexity.errors import InvalidRequest, MalformedResponse, PerplexityError, RunFailed
 from perplexity.models import Target
-from perplexity.scope import FileText
+from perplexity.scope import FileText, say
 from perplexity.types import (
     JSON,
     Answer,
@@ -309,7 +309,7 @@ class Agent(Wire):
     def check(self, question: Question) -> None:
         """Raise InvalidRequest for a mode, which the Agent API does not have, and for tools that nobody would run."""
         if question.filters.mode not in {None, "web"}:
-            allowed = "answers are drawn from the whole web only; academic and sec are for a search"
+            allowed = say("answers are drawn from the whole web only; academic and sec are for a search")
             raise InvalidRequest.for_field("mode", question.filters.mode, allowed)
         for kind in (as_text(tool.get("type")) for tool in question.tools):
             if kind in {"", "function"}:
@@ -340,8 +340,8 @@ class Agent(Wire):
     def notes(self, question: Question) -> tuple[str, ...]:
         """Return a note on the language of the answer and of its sources, if the question names one."""
         languages = question.filters.languages
-        note = "Answered in the language {} if possible; sources may be in any language."
-        return (note.format(languages[0]),) if languages else ()
+        note = say("Answered in the language {code} if possible; sources may be in any language.")
+        return (note.format(code=languages[0]),) if languages else ()
 
     def progress(self, body: Mapping[str, JSON]) -> list[Event]:
         """Return the searches of a run so far, and the pages found."""

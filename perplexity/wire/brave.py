@@ -14,6 +14,7 @@ from datetime import date
 
 from perplexity.errors import InvalidRequest, MalformedResponse
 from perplexity.filters import Filters
+from perplexity.scope import say
 from perplexity.types import JSON, Query, SearchResults
 from perplexity.urls import add_site_operators
 from perplexity.wire.json import as_object, as_objects, as_text, as_texts
@@ -91,11 +92,13 @@ def notes(query: Query) -> tuple[str, ...]:
     """Return sentences for the asker about options that Brave follows only in part."""
     filters, words = query.filters, " ".join(query.text.split())
     complete = fit_query(words, filters.domains).startswith(words)
-    cut = "" if complete else "Brave takes short queries only, so it searched for the beginning of the question."
-    hour = "Brave knows no hour, so these are from the past day." if filters.recency == "hour" else ""
+    cut = "" if complete else say("Brave takes short queries only, so it searched for the beginning of the question.")
+    hour = say("Brave knows no hour, so these are from the past day.") if filters.recency == "hour" else ""
     unknown = filters.country is not None and country_code(filters.country) != filters.country
-    place = f"Brave cannot search in the country {filters.country}, so it searched everywhere." if unknown else ""
-    return tuple(note for note in (cut, hour, place, _about_languages(filters.languages)) if note)
+    place = say("Brave cannot search in the country {code}, so it searched everywhere.") if unknown else ""
+    return tuple(
+        note for note in (cut, hour, place.format(code=filters.country), _about_languages(filters.languages)) if note
+    )
 
 
 def fit_query(words: str, domains: Sequence[str]) -> str:
@@ -107,8 +110,8 @@ def fit_query(words: str, domains: Sequence[str]) -> str:
     left = MAX_QUERY_LENGTH - (len(operators) + 1 if operators else 0)
     room = MAX_QUERY_WORDS - len(operators.split())
     if left < 1 or room < 1:
-        allowed = f"Brave takes a query of {MAX_QUERY_LENGTH} characters, the domains included; name fewer of them"
-        raise InvalidRequest.for_field("domain", f"{len(domains)} domains", allowed)
+        allowed = say("Brave takes a query of {most} characters, the domains included; name fewer of them")
+        raise InvalidRequest.for_field("domain", f"{len(domains)} domains", allowed.format(most=MAX_QUERY_LENGTH))
     kept = " ".join(words.split()[:room])
     if len(kept) > left:
         space = kept.rfind(" ", 0, left + 1)
@@ -158,8 +161,10 @@ def _freshness(filters: Filters, *, today: date) -> str | None:
 def _about_languages(languages: Sequence[str]) -> str:
     one = language(languages)
     if languages and one is None:
-        return f"Brave cannot search in the language {languages[0]}, so it searched in any."
-    return f"Brave takes one language, so it searched in {one} only." if len(languages) > 1 else ""
+        return say("Brave cannot search in the language {code}, so it searched in any.").format(code=languages[0])
+    return (
+        say("Brave takes one language, so it searched in {code} only.").format(code=one) if len(languages) > 1 else ""
+    )
 
 
 def _size(query: Query, *, path: str) -> dict[str, str]:

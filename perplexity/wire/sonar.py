@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from perplexity.errors import InvalidRequest, MalformedResponse, PerplexityError, RunFailed
 from perplexity.models import SONAR, WITHOUT_SCHEMA, Effort, Target
+from perplexity.scope import say
 from perplexity.types import JSON, Answer, Done, Event, Question, Source, Sources, TextDelta, Usage
 from perplexity.wire.base import StreamReader, Wire, common_filters
 from perplexity.wire.errors import (
@@ -320,9 +321,10 @@ class Sonar(Wire):
         notes = []
         name = _without_vendor((question.model or "").strip().lower())
         if instead := _WITHDRAWN.get(name):
-            notes.append(f"Perplexity has withdrawn {name}: {instead} answered.")
+            said = say("Perplexity has withdrawn {name}: {instead} answered.")
+            notes.append(said.format(name=name, instead=instead))
         if question.tools:
-            notes.append("Sonar models take no tools: they were left out.")
+            notes.append(say("Sonar models take no tools: they were left out."))
         return tuple(notes)
 
     def read(self, body: Mapping[str, JSON]) -> Answer:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from perplexity.errors import MalformedResponse
 from perplexity.markers import DASHES
+from perplexity.scope import N_, say
 from perplexity.types import JSON, Source
 from perplexity.wire.json import as_objects, as_text
 from perplexity.x_posts.types import MAX_POSTS, SENTIMENT_LABELS, GrokResponse, PostSummary, Sentiment
@@ -61,9 +62,9 @@ def _replacement(match: re.Match[str], numbers: Mapping[str, int]) -> str:
     return f"{match['space'] if words or marker else ''}{words}{marker}"
 
 
-NO_POSTS = "No posts on X were read for this, so it may rest on the model’s memory alone."
-NOT_CONFIRMED = "Only the model names these posts, so their sentiment is not counted."
-MORE_THAN_READ = "More posts are listed than were read on X, so their sentiment is not counted."
+NO_POSTS = N_("No posts on X were read for this, so it may rest on the model’s memory alone.")
+NOT_CONFIRMED = N_("Only the model names these posts, so their sentiment is not counted.")
+MORE_THAN_READ = N_("More posts are listed than were read on X, so their sentiment is not counted.")
 
 UNKNOWN = "unknown"
 
@@ -102,10 +103,10 @@ def validate_response(response: GrokResponse) -> PostSummary:
 def _unreliable_reason(posts: int, *, confirmed: frozenset[str], fetched: int | None) -> str | None:
     """Return why the sentiment is not counted, None if the posts are reliable."""
     if not posts:
-        return NO_POSTS
+        return say(NO_POSTS)
     if fetched is not None and posts > fetched:
-        return MORE_THAN_READ
-    return None if confirmed else NOT_CONFIRMED
+        return say(MORE_THAN_READ)
+    return None if confirmed else say(NOT_CONFIRMED)
 
 
 def _from_prose(response: GrokResponse) -> Mapping[str, JSON]:

@@ -1,17 +1,18 @@
 """Keeps the catalogues of translations in step with the code: `python -m tests.house.translations [--check]`.
 
-It reads the texts that are marked in `bot`, adds new ones to each catalogue without a translation, and removes those
-that are gone. With `--check` it changes nothing, and fails if a catalogue would change, or lacks a translation, or has
-one with other names in braces than its text.
+It reads the texts that are marked in `bot` and `perplexity`, adds new ones to each catalogue without a translation, and
+removes those that are gone. With `--check` it changes nothing, and fails if a catalogue would change, or lacks a
+translation, or has one with other names in braces than its text.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from babel.messages import Catalog, Message
 from babel.messages.extract import extract_from_dir
@@ -20,7 +21,11 @@ from babel.messages.pofile import read_po, write_po
 from bot.translation import ENGLISH, LANGUAGES
 
 BOT = Path(__file__).parents[2] / "bot"
-KEYWORDS = {"_": None, "N_": None, "gettext": None, "ngettext": (1, 2)}
+KEYWORDS: Mapping[str, Mapping[str, Any]] = {
+    "bot": {"_": None, "N_": None, "gettext": None, "ngettext": (1, 2)},
+    "perplexity": {"say": None, "N_": None},
+}
+"""How texts are marked in each package."""
 DATED = tuple(f'"{name}'.encode() for name in ("POT-C", "PO-Rev", "Last-T", "Language-Team", "Gen", "Report", "Proj"))
 """How the lines of a header begin that say when and by whom it was written."""
 
@@ -28,10 +33,11 @@ _NAME = re.compile(r"\{[^{}]*\}")
 
 
 def texts() -> Catalog:
-    """Return the texts that are marked in `bot`."""
+    """Return the texts that are marked in the packages."""
     found = Catalog()
-    for name, _, text, _, _ in extract_from_dir(BOT, [("**.py", "python")], keywords=KEYWORDS):
-        found.add(text, locations=[(f"bot/{name}", None)])  # type: ignore[list-item]
+    for package, keywords in KEYWORDS.items():
+        for name, _, text, _, _ in extract_from_dir(BOT.parent / package, [("**.py", "python")], keywords=keywords):
+            found.add(text, locations=[(f"{package}/{name}", None)])  # type: ignore[list-item]
     return found
 
 
