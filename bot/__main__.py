@@ -218,7 +218,9 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--live", action="store_true", help="try Slack and the providers for real, which costs money")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--live", action="store_true", help="try Slack and the providers for real, which costs money")
+    kind.add_argument("--release", action="store_true", help="fail only for what a release must not go out with")
     parser.add_argument(
         "--channel", type=channel_id, metavar="C…", help="where --live posts; it deletes what it has posted"
     )
@@ -271,7 +273,7 @@ def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
     from bot import logs
     from bot.settings import load_settings
 
-    settings = load_settings()
+    settings = load_settings(complete=parsed.command != "migrate")
     logs.configure(settings.log_level, sys.stderr, secrets=settings.secrets)
     if parsed.feature is not None:
         return int(parsed.feature.run(settings, parsed))
@@ -301,6 +303,7 @@ def _run_doctor(parsed: argparse.Namespace) -> int:
         return fail("doctor: --channel, --keep and --max-usd need --live.", code=2)
     settings, problems = read_settings()
     findings = checks.run(diagnose(settings, problems, now=time.time, offers=OFFERS, checks=CHECKS))
+    findings = checks.for_release(findings) if parsed.release else findings
     sys.stdout.write(checks.render(findings, symbols=signs))
     return checks.exit_code(findings)
 

@@ -493,10 +493,13 @@ class SettingsError(Exception):
     """The environment cannot be used; the message lists every wrong variable with its allowed values."""
 
 
-def load_settings() -> Settings:
-    """Read the environment. Raises `SettingsError`, which lists every problem and never contains a secret."""
+def load_settings(*, complete: bool = True) -> Settings:
+    """Read the environment. Raises `SettingsError`, which lists every problem and never contains a secret.
+
+    Without `complete`, settings may be missing that the app needs to start.
+    """
     settings, problems = read_settings()
-    if problems:
+    if problems := problems if complete else unreadable(problems):
         raise SettingsError("\n".join(problems.values()))
     return settings
 
@@ -516,6 +519,11 @@ def read_settings() -> tuple[Settings, Mapping[str, str]]:
         return Settings.model_construct(), {".env": f".env cannot be read: {why}"}
     missing = {name: text for name, text in _find_missing(settings, wrong.keys()) if name not in wrong}
     return settings, wrong | missing
+
+
+def unreadable(problems: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the problems with what is set, without those of settings that are missing."""
+    return {name: text for name, text in problems.items() if not text.startswith(f"{name.upper()} is missing")}
 
 
 _OTHERS = re.compile("POSTGRES_PASSWORD|PPLX_.+|.+_PROXY|SSL_CERT_(FILE|DIR)")

@@ -15,7 +15,7 @@ from psycopg.errors import ReadOnlySqlTransaction, UndefinedColumn, UndefinedFun
 from psycopg.rows import DictRow
 
 from bot.manifest import Offers
-from bot.settings import Settings
+from bot.settings import Settings, unreadable
 from bot.storage.database import connect
 from perplexity.formatting import listed, pluralize
 from perplexity.terminal import printable_line
@@ -54,13 +54,14 @@ class Severity(Enum):
 class Finding:
     """One result of a check, with its title unless it has one of its own.
 
-    `text` and `fix` are sentences that contain no secret.
+    `text` and `fix` are sentences that contain no secret. An error that `blocks` fails a release.
     """
 
     severity: Severity
     title: str = ""
     text: str
     fix: str = ""
+    blocks: bool = False
 
 
 def ok(text: str, *, title: str = "") -> Finding:
@@ -78,9 +79,17 @@ def warning(text: str, *, fix: str, title: str = "") -> Finding:
     return Finding(severity=Severity.WARNING, title=title, text=text, fix=fix)
 
 
-def failure(text: str, *, fix: str, title: str = "") -> Finding:
+def failure(text: str, *, fix: str, title: str = "", blocks: bool = False) -> Finding:
     """Return a finding about a problem with which the app cannot work."""
-    return Finding(severity=Severity.ERROR, title=title, text=text, fix=fix)
+    return Finding(severity=Severity.ERROR, title=title, text=text, fix=fix, blocks=blocks)
+
+
+def for_release(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings for a release: errors that do not block it are warnings."""
+    return tuple(
+        one if one.blocks or one.severity is not Severity.ERROR else replace(one, severity=Severity.WARNING)
+        for one in findings
+    )
 
 
 def exit_code(findings: Sequence[Finding]) -> int:
@@ -133,7 +142,10 @@ FIX = "Correct it in the environment or in .env. docs/settings.md says what each
 def settings_findings(settings: Settings, errors: Mapping[str, str]) -> tuple[Finding, ...]:
     """Return a finding for each error, or one that lists the settings in use. Pure."""
     if errors:
-        return tuple(failure(f"{text}.", fix=FIX, title=SETTINGS) for text in errors.values())
+        wrong = unreadable(errors)
+        return tuple(
+            failure(f"{text}.", fix=FIX, title=SETTINGS, blocks=name in wrong) for name, text in errors.items()
+        )
     names = ", ".join(sorted(name.upper() for name in settings.model_fields_set))
     return (
         ok(
@@ -164,7 +176,7 @@ DATABASE_HINT = f"{NETWORK} Is the host in DATABASE_URL right?"
 class Check:
     """One check. It is skipped if one of the settings that it `needs` is invalid.
 
-    `hint` is the fix if it does not end within `seconds`.
+    `hint` is the fix if it does not end within `seconds`. All errors of one that `blocks` fail a release.
     """
 
     title: str
@@ -173,6 +185,7 @@ class Check:
     needs: Set[str] = frozenset()
     seconds: float = 5
     hint: str = NETWORK
+    blocks: bool = False
 
 
 def reading_database(
@@ -201,7 +214,7 @@ async def run_checks(context: Context, checks: Sequence[Check]) -> tuple[Finding
     """Return the findings of every check, in the order of the checks. Raises nothing."""
     found = await asyncio.gather(*(_run_check(check, context) for check in checks))
     return tuple(
-        replace(finding, title=finding.title or check.title)
+        replace(finding, title=finding.title or check.title, blocks=finding.blocks or check.blocks)
         for check, findings in zip(checks, found, strict=True)
         for finding in findings
     )

@@ -19,7 +19,7 @@ _OAUTH = {"slack_oauth_client_id", "allowed_teams", "encryption_keys", "public_u
 CHECKS = (
     Check(local.ENV_FILE, local.check_env_file, seconds=1, hint=_BUG),
     Check(local.COMMAND_NAMES, local.check_command_names, needs={"command_prefix"}, seconds=1, hint=_BUG),
-    Check(database.DATABASE, database.check_database, needs={"database_url"}, hint=DATABASE_HINT),
+    Check(database.DATABASE, database.check_database, needs={"database_url"}, hint=DATABASE_HINT, blocks=True),
     Check(slack.SLACK, slack.check_slack, needs={"slack_bot_token", "slack_api_url"}, seconds=6),
     Check(slack.SOCKET_MODE, slack.check_socket_mode, needs={"slack_app_token", "slack_api_url"}, seconds=6),
     Check(

@@ -194,7 +194,8 @@ def _refused_token(error: SlackApiError) -> Finding:
         return no_answer(error)
     if name == "ratelimited":
         return warning("Slack is limiting the rate of calls (ratelimited).", fix="Try again in a minute.")
-    return failure(_MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
+    text = _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name}).")
+    return failure(text, fix=_REINSTALL, blocks=name in _MEANINGS)
 
 
 OF_SETTINGS = {
@@ -271,7 +272,8 @@ async def check_socket_mode(context: Context) -> Sequence[Finding]:
     try:
         await client(context, token).apps_connections_open(app_token=token.get_secret_value())
     except SlackApiError as error:
-        return [failure(f"Slack refuses SLACK_APP_TOKEN ({api_error_name(error)}).", fix=FIX)]
+        name = api_error_name(error)
+        return [failure(f"Slack refuses SLACK_APP_TOKEN ({name}).", fix=FIX, blocks=name in _MEANINGS)]
     except CONNECTION_ERRORS as error:
         return [no_answer(error)]
     text = "Slack accepts SLACK_APP_TOKEN. Socket Mode is for development, not for production."

@@ -84,7 +84,7 @@ def copied() -> list[str]:
     return [rest.split()[0] for name, rest in dockerfile() if name == "COPY" and not rest.startswith("--from")]
 
 
-@pytest.mark.parametrize("command", procfile().values())
+@pytest.mark.parametrize("command", [one for line in procfile().values() for one in line.split(" && ")])
 def test_the_procfile_s_commands_exist_and_take_the_signals_themselves(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,7 +96,7 @@ def test_the_procfile_s_commands_exist_and_take_the_signals_themselves(
 
 
 def test_a_release_migrates_before_anything_starts() -> None:
-    assert procfile()["release"] == "python -m bot migrate"
+    assert procfile()["release"] == "python -m bot doctor --release && python -m bot migrate"
 
 
 def test_heroku_finds_one_list_of_packages_and_a_version_without_a_patch() -> None:
@@ -183,7 +183,7 @@ def test_compose_migrates_before_it_serves_and_waits_for_the_database() -> None:
 
     assert services["web"]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
     assert services["migrate"]["depends_on"]["database"] == {"condition": "service_healthy"}
-    assert services["migrate"]["command"] == shlex.split(procfile()["release"])
+    assert procfile()["release"].endswith(f"&& {shlex.join(services['migrate']['command'])}")
     assert services["migrate"]["restart"] == "no"
     assert "healthcheck" in services["database"]
 

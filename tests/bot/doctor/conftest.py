@@ -32,11 +32,11 @@ class Doctor:
     monkeypatch: pytest.MonkeyPatch
     capsys: pytest.CaptureFixture[str]
 
-    async def __call__(self) -> tuple[int, str]:
+    async def __call__(self, *arguments: str) -> tuple[int, str]:
         """Return the exit code and what was printed, with neither ports nor the version of Postgres."""
         for name, value in self.setup.env.items():
             self.monkeypatch.setenv(name, value)
-        code = await asyncio.to_thread(main, ["doctor"])
+        code = await asyncio.to_thread(main, ["doctor", *arguments])
         printed = self.capsys.readouterr()
         assert printed.err == ""
         return code, re.sub(r"Postgres \d+", "Postgres NN", re.sub(r":\d{4,5}\b", ":PORT", printed.out))
