@@ -232,7 +232,9 @@ def user_team_of(body: Mapping[str, Any]) -> str:
 
 def user_of(body: Mapping[str, Any]) -> str:
     """Return the person of a command, an event, a click or a submission; empty if it names none."""
-    return _text(body, "user_id") or _id(body, "user") or _text(_part(body, "event"), "user")
+    event = _part(body, "event")
+    found = _text(body, "user_id") or _id(body, "user") or _text(event, "user")
+    return found or _text(_part(event, "message"), "user")
 
 
 @dataclass(frozen=True, kw_only=True)

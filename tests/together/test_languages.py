@@ -10,9 +10,21 @@ import pytest
 
 from bot.translation import ENGLISH, LANGUAGES, speaking
 from fake_slack.limits import check_message, check_view
-from tests.together.test_samples import pytestmark, samples
+from tests.together.test_samples import samples
 
-__all__ = ["pytestmark"]
+pytestmark = pytest.mark.features(
+    "ask_about",
+    "budgets",
+    "checking",
+    "data_requests",
+    "deepdive",
+    "digests",
+    "feedback",
+    "home",
+    "limits",
+    "settings",
+    "sharing",
+)
 
 OTHERS = [one for one in LANGUAGES if one != ENGLISH]
 
