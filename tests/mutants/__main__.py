@@ -61,7 +61,7 @@ def _copy(tree: Path) -> Path:
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("node_modules", "browser"))
+            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
         else:
             shutil.copy2(source, tree / name)
     return tree
@@ -112,7 +112,9 @@ def _first_failure(tree: Path, test: str) -> str:
     found = _FAILED.search(ran.stdout)
     if found is not None:
         return found[1]
-    return "" if ran.returncode == 0 else f"{test} (exit code {ran.returncode})"
+    if ran.returncode:
+        raise RuntimeError(f"{test} did not run: exit code {ran.returncode}\n{ran.stderr[-2_000:]}")
+    return ""
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
