@@ -13,6 +13,7 @@ from bot.blocks.sources import link_url, source_line
 from bot.blocks.spoken import spoken
 from bot.blocks.words import STILL_WRITING, STOPPED, full_seconds, warning
 from bot.model.message import Audience, Block, OutgoingMessage
+from bot.translation import gettext as _
 from perplexity.citations import number_citations
 from perplexity.formatting import pluralize
 from perplexity.types import Answer, Source
@@ -115,14 +116,14 @@ def written_message(text: str, *, question_id: str) -> OutgoingMessage:
 def growing_message(text: str, *, question: str, question_id: str) -> OutgoingMessage:
     """Render the first sentences of a private answer; they also read well if Slack shows the whole answer below."""
     above = question_line(question, Audience.ASKER)
-    return spoken(*above, markdown(text), context(STILL_WRITING), stop_button(question_id))
+    return spoken(*above, markdown(text), context(_(STILL_WRITING)), stop_button(question_id))
 
 
 def stopped_blocks(answer: Answer, *, question_id: str) -> tuple[Block, ...]:
     """Return the blocks after the text of a stopped answer; `answer` is its written part."""
     cited = number_citations(clean(answer.text), answer.sources)
     below = cut_short_actions("Start again", question_id=question_id, sources=bool(answer.sources))
-    return (*source_line(cited.sources, cited.others), context(STOPPED), below)
+    return (*source_line(cited.sources, cited.others), context(_(STOPPED)), below)
 
 
 def broken_off_blocks(

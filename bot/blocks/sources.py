@@ -19,6 +19,7 @@ from bot.blocks.elements import (
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.markdown.render import LEFT_TO_RIGHT, neutralize, runs_right_to_left
 from bot.model.message import Audience, Block, OutgoingMessage
+from bot.translation import gettext as _
 from perplexity.filters import Filters, in_words
 from perplexity.formatting import format_iso_date
 from perplexity.notes import fallback_notice
@@ -58,7 +59,7 @@ def source_line(cited: Sequence[Source], others: Sequence[Source] = ()) -> list[
 def source_titles(cited: Sequence[Source], others: Sequence[Source] = ()) -> str:
     """Return the titles of the sources that `source_line` names by their sites, one a line, numbered if cited."""
     named = [f"[{number}] {_title(source)}" for number, source in enumerate(cited, 1)] or [*map(_title, others)]
-    return "\n".join(["Sources:", *named]) if named else ""
+    return "\n".join([_("Sources:"), *named]) if named else ""
 
 
 def _site(source: Source) -> str:

@@ -14,12 +14,14 @@ from bot.blocks.escaping import WORD_JOINER, escape
 from bot.blocks.markdown.render import CODE, Part, neutralize
 from bot.blocks.words import STATES
 from bot.model.message import Block, OutgoingMessage
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.markdown import regions
 
 MAX_BYTES = 3_900
 """`chat.update` counts bytes and accepts 4,000; one limit serves all methods."""
 
-REST = "The rest is in the message."
+REST = N_("The rest is in the message.")
 
 REFERENCE = re.compile(r"\[\[(\d+)\]\]\(([^()\s]+)\)")
 """A citation of ours in Markdown."""
@@ -71,18 +73,19 @@ def fit(text: str) -> str:
     """Return escaped text, of which the end is left out if it is longer than Slack accepts."""
     if len(text.encode()) <= MAX_BYTES:
         return text
-    cut = text.encode()[: MAX_BYTES - len(f"\n{REST}")].decode(errors="ignore")
+    rest = _(REST)
+    cut = text.encode()[: MAX_BYTES - len(f"\n{rest}".encode())].decode(errors="ignore")
     half = len(cut) // 2
     ends = [match.end() for match in _SENTENCE_END.finditer(cut, half)]
     place = ends[-1] if ends else cut.rfind(" ", half)
     whole = cut[:place] if place > 0 else re.sub(r"&\w*\Z", "", cut)
-    return f"{whole.rstrip()}\n{REST}"
+    return f"{whole.rstrip()}\n{rest}"
 
 
 def _is_state(block: Block | Part) -> bool:
     if isinstance(block, Part) or block["type"] != "context":
         return False
-    return str(block["elements"][0]["text"]).startswith(STATES)
+    return str(block["elements"][0]["text"]).startswith(tuple(map(_, STATES)))
 
 
 def _words(block: Block | Part) -> str:
@@ -147,7 +150,7 @@ def _prose_words(prose: str) -> str:
 
 
 def _mrkdwn_words(text: str) -> str:
-    text = _SIGN.sub(lambda sign: "Warning: " if sign[1] == "warning" else "", text)
+    text = _SIGN.sub(lambda sign: f"{_('Warning:')} " if sign[1] == "warning" else "", text)
     pieces = _MRKDWN_CODE.split(html.unescape(_TOKEN.sub(r"\1", text)))
     return _without_markup(
         "".join([_hide(one[1:-1]) if place % 2 else one.translate(_NO_MRKDWN) for place, one in enumerate(pieces)])

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 
 from bot.budgets.amounts import format_rounded
 from bot.model.spending import Spending
+from bot.translation import N_
 from perplexity.formatting import format_date, pluralize
 
 NO_LIMIT = "no limit"
 
 _WARNING = ":warning:"
-STOPPED = "You stopped this answer."
-STILL_WRITING = "still writing…"
+STOPPED = N_("You stopped this answer.")
+STILL_WRITING = N_("still writing…")
 STATES = (_WARNING, STOPPED, STILL_WRITING)
 """The beginnings of the small lines that say what a message is, whatever their place in it."""
 

@@ -18,6 +18,7 @@ from bot.blocks.messages import as_direct_message
 from bot.blocks.progress import broken_off_blocks, growing_message, stopped_message
 from bot.blocks.spoken import MAX_BYTES, REST, fallback_text
 from bot.model.message import Audience, OutgoingMessage
+from bot.translation import speaking
 from perplexity.types import Answer, AnswerKind, Passage, Source
 from tests.fakes.hostile_text import wild
 from tests.fakes.spoken import left_out, missing_words
@@ -115,6 +116,13 @@ def test_how_an_answer_ended_is_said_before_it() -> None:
     assert stopped_message(text, ANSWER, question_id=ID).text.startswith("You stopped this answer.\nIt is so [1].\n")
     assert growing_message(text, question="Is it?", question_id=ID).text == "still writing…\n“Is it?”\nIt is so [1]."
     assert broken.text.startswith("Warning: This is only a part: the answer broke off. Reference r\nYes [1].")
+
+
+def test_a_state_comes_first_in_each_language() -> None:
+    with speaking("de"):
+        message = stopped_message("It is so.", ANSWER, question_id=ID)
+
+    assert message.text.startswith("Du hast diese Antwort gestoppt.\nIt is so.\n")
 
 
 def test_rows_of_tables_are_sentences() -> None:
