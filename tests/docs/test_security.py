@@ -77,7 +77,7 @@ def test_every_scope_of_a_setting_is_told() -> None:
 def test_each_number_of_what_is_tested_has_a_row_with_the_tests_that_carry_it() -> None:
     """If it does not, `python -m tests.docs.checklist` writes them. A feature that is deleted took its tests along."""
     told = {
-        int(number): [name for name in tests.replace("`", "").split(", ") if _is_here(name)]
+        int(number): [name for name in tests.replace("`", "").split(", ") if is_here(name)]
         for number, _, _, tests in rows(checklist.PAGE, section="What is tested")
     }
 
@@ -85,5 +85,5 @@ def test_each_number_of_what_is_tested_has_a_row_with_the_tests_that_carry_it() 
     assert told == files_by_number()
 
 
-def _is_here(test: str) -> bool:
+def is_here(test: str) -> bool:
     return not test.startswith(("features/", "together/")) or (ROOT / "tests" / test).exists()
