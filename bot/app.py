@@ -408,6 +408,7 @@ class _Parts:
             before_sending=self.meter.keep,
             shared_answers=self.work if settings.retention_days > 0 else None,
             cancel_runs=self.stopping.start,
+            language=self.profiles.language,
         )
 
     async def channel_closed(self, row: QuestionRow, error: str) -> None:
@@ -449,7 +450,6 @@ class _Parts:
             admission=self.admission,
             home_changed=self.home_tabs.changed,
             enter=self.enter_team,
-            language=self.profiles.language,
             progress_of=partial(
                 ProgressUpdater,
                 questions=self.questions,

@@ -43,6 +43,7 @@ from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool, QuestionStore
 from bot.storage.shared_answers import SharedAnswers
 from bot.streaming.live import LiveAnswer
+from bot.translation import ENGLISH, speak
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
 from bot.worker.files import QuestionFiles
@@ -92,6 +93,11 @@ THREAD_SURFACES = {"mention": BY_MENTION, "follow_up": BY_MENTION, "im": IN_DIRE
 """The surfaces whose questions are messages, answered in their threads, and how the app is addressed there."""
 
 
+async def english(user_id: str) -> str:
+    """Return English."""
+    return ENGLISH
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Run:
     """One run of a question's command: its display, its start, its sent requests, and the times of shared answers."""
@@ -115,7 +121,8 @@ class CommandRunner:
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when the question is given up. With `keeps_text`, an answer can build on earlier ones. `before_sending` saves each
     request before it is sent, unless its reservation did. `shared_answers` holds the answers to the app's own offers;
-    without it, each is asked anew. `reasoning_effort` is the effort of reasoning. `now` returns seconds since 1970.
+    without it, each is asked anew. `reasoning_effort` is the effort of reasoning. `language` returns that of a person.
+    `now` returns seconds since 1970.
     """
 
     questions: QuestionStore
@@ -135,6 +142,7 @@ class CommandRunner:
     before_sending: BeforeSending | None = None
     shared_answers: Pool | None = None
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
+    language: Callable[[str], Awaitable[str]] = english
     clock: Callable[[], float] = monotonic
     now: Callable[[], float] = time
 
@@ -240,6 +248,7 @@ class CommandRunner:
                 self.cancel_runs(row.id)
             if (shown := await self._broken_off(run, error)) is not None:
                 return shown
+            await self._speak_to_owner(row)
             sentence, button = await run_in_thread(self._explain, row, error)
             failed = self._failure(
                 row,
@@ -255,7 +264,13 @@ class CommandRunner:
             self.cancel_runs(row.id)
             if (shown := await self._broken_off(run, error)) is not None:
                 return shown
+            await self._speak_to_owner(row)
             return self._failure(row, _INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - run.started)
+
+    async def _speak_to_owner(self, row: QuestionRow) -> None:
+        """Speak the language of a digest's owner, who gets its failure as a direct message."""
+        if row.surface == DIGEST_SURFACE:
+            speak(await self.language(row.user_id))
 
     def failure(self, row: QuestionRow, error: Exception) -> Outcome:
         """Return the outcome of a question that is given up because of an error outside of its command."""

@@ -20,7 +20,7 @@ from bot.model.question import CHANNEL_THREADS, Claimed, LeftOver, Outcome, Ques
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import LiveAnswer, LiveAnswers
-from bot.translation import ENGLISH, language_of, speaking
+from bot.translation import language_of, speaking
 from bot.web.metrics import Metrics
 from bot.worker.runner import COMMAND_SURFACES, CommandRunner
 from perplexity.threads import run_in_thread_if_long
@@ -55,11 +55,6 @@ async def only_workspace(team_id: str) -> bool:
     return True
 
 
-async def english(user_id: str) -> str:
-    """Return English."""
-    return ENGLISH
-
-
 @dataclass(frozen=True, kw_only=True)
 class QuestionWorker:
     """Answers questions.
@@ -67,8 +62,8 @@ class QuestionWorker:
     `admission` decides whose questions are answered, `runner` runs their commands, `progress_of` shows their
     progress by edits that `take_edit` takes from the workspace's share, `live` shows their text while it is
     written, `clear_up` removes the remains of those closed from outside. `home_changed` updates a person's home
-    tab, `new_id` names a claim. `language` returns that of a person. `enter` makes the task act for a question's
-    workspace, and returns False if the app is not installed there.
+    tab, `new_id` names a claim. `enter` makes the task act for a question's workspace, and returns False if the app is
+    not installed there.
     """
 
     questions: QuestionStore
@@ -84,7 +79,6 @@ class QuestionWorker:
     clear_up: Callable[..., Awaitable[None]] | None = None
     home_changed: Callable[[str, str], None] = lambda team_id, user_id: None
     enter: Callable[[str], Awaitable[bool]] = only_workspace
-    language: Callable[[str], Awaitable[str]] = english
     new_id: Callable[[], UUID] = uuid4
 
     async def process(self, question_id: UUID, job: int | None = None) -> bool:
@@ -116,7 +110,7 @@ class QuestionWorker:
     async def _language(self, row: QuestionRow) -> str:
         """Return the language of a question's messages: the channel's for what is posted there, else the asker's."""
         if row.surface in COMMAND_SURFACES or row.channel_id.startswith("D"):
-            return await self.language(row.user_id)
+            return await self.runner.language(row.user_id)
         return language_of(row.preferences.channel.language)
 
     async def _clear_up(self, question_id: UUID, *, lost: QuestionRow | None = None, noted: bool = False) -> None:

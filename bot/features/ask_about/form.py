@@ -34,11 +34,13 @@ from bot.listeners.intake import Submitted
 from bot.model.message import Block
 from bot.model.results import SearchPage
 from bot.slack.views import View
+from bot.translation import N_
+from bot.translation import gettext as _
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import input_block, text_input
 
 CALLBACK_ID = "ask_about_modal"
-ABOUT_TITLE, FOLLOW_UP_TITLE = "Ask about these", "Ask a follow-up"
+ABOUT_TITLE, FOLLOW_UP_TITLE = N_("Ask about these"), N_("Ask a follow-up")
 QUESTION = "question"
 
 _MAX_ERROR = 300
@@ -61,9 +63,9 @@ async def open_question(click: Click, context: ListenerContext) -> ClickReply | 
     kept = await context.questions.result(row.id) if row is not None else None
     about_pages = click.action_id == ASK_ABOUT
     if row is None or kept is None or (about_pages and not isinstance(kept.result, SearchPage)):
-        return text_reply(UNKNOWN_ANSWER)
+        return text_reply(_(UNKNOWN_ANSWER))
     if not may_see(row, click, context.commands):
-        return text_reply(NOT_YOUR_ANSWER)
+        return text_reply(_(NOT_YOUR_ANSWER))
     metadata = {
         "question": str(row.id),
         "channel": click.channel,
@@ -76,19 +78,19 @@ async def open_question(click: Click, context: ListenerContext) -> ClickReply | 
 
 def question_view(page: SearchPage | None, metadata: dict[str, Any]) -> View:
     """Build the view: for a question about these pages, or for the next one of a conversation."""
-    question = input_block(QUESTION, "Your question", text_input(QUESTION, multiline=True))
+    question = input_block(QUESTION, _("Your question"), text_input(QUESTION, multiline=True))
     return modal(
         CALLBACK_ID,
-        ABOUT_TITLE if page is not None else FOLLOW_UP_TITLE,
+        _(ABOUT_TITLE if page is not None else FOLLOW_UP_TITLE),
         [question, *(_pages(page) if page is not None else ())],
-        submit="Ask",
-        close="Cancel",
+        submit=_("Ask"),
+        close=_("Cancel"),
         metadata=metadata,
     )
 
 
 def _pages(page: SearchPage) -> Iterator[Block]:
-    yield context_block("The answer comes from the excerpts of these pages alone:")
+    yield context_block(_("The answer comes from the excerpts of these pages alone:"))
     lines = [
         " · ".join(filter(None, (f"{source.number}  {linked_title(source)}", site_and_date(source))))
         for source in numbered_pages(page)
@@ -102,13 +104,13 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
     typed = str(submitted.value(QUESTION) or "")
     row = await clicked_question(click, context)
     if row is None or await context.questions.result(row.id) is None:
-        return errors(**{QUESTION: UNKNOWN_ANSWER})
+        return errors(**{QUESTION: _(UNKNOWN_ANSWER)})
     if not may_see(row, click, context.commands):
-        return errors(**{QUESTION: NOT_YOUR_ANSWER})
+        return errors(**{QUESTION: _(NOT_YOUR_ANSWER)})
     public = row.thread_ts is None and is_public(row, context.commands)
     text = write_question(typed, public=public)
     if not typed.strip() or is_small_talk(typed):
-        said = "Happy to help! What would you like to know?" if typed.strip() else NO_QUESTION
+        said = _("Happy to help! What would you like to know?") if typed.strip() else _(NO_QUESTION)
         return errors(**{QUESTION: said})
     try:
         ASK.parse(text)
@@ -121,11 +123,11 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
         context,
         command=ASK,
         text=text,
-        told=ANSWERING if click.action_id == FOLLOW_UP else "Answering {} from these pages.",
+        told=_(ANSWERING) if click.action_id == FOLLOW_UP else _("Answering {} from these pages."),
         key=key,
     )
     if became not in {Submitted.NEW, Submitted.DUPLICATE}:
-        said = reply.message.text if reply is not None else NO_LONGER_OFFERED
+        said = reply.message.text if reply is not None else _(NO_LONGER_OFFERED)
         return errors(**{QUESTION: shorten(unescape_slack(said), _MAX_ERROR)})
     if became is Submitted.NEW and reply is not None:
         context.start(_reply(click.response_url, reply, context))

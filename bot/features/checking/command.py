@@ -16,6 +16,8 @@ from bot.commands.context import CommandContext
 from bot.commands.filters import usage_errors
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.attempts import cost_with_failures, total_cost
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import propose_claims, validate_claims
@@ -24,13 +26,13 @@ from perplexity.errors import InvalidRequest
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.notes import fallback_sentence
 
-NOTHING_TO_CHECK = "I found no claim in this text that I could check."
+NOTHING_TO_CHECK = N_("I found no claim in this text that I could check.")
 
 _SIGNS = {
-    Verdict.SUPPORTED: (":white_check_mark:", "Supported"),
-    Verdict.CONTRADICTED: (":x:", "Contradicted"),
-    Verdict.DISAGREE: (":warning:", "The pages disagree"),
-    Verdict.UNCLEAR: (":grey_question:", "See what the page says"),
+    Verdict.SUPPORTED: (":white_check_mark:", N_("Supported")),
+    Verdict.CONTRADICTED: (":x:", N_("Contradicted")),
+    Verdict.DISAGREE: (":warning:", N_("The pages disagree")),
+    Verdict.UNCLEAR: (":grey_question:", N_("See what the page says")),
 }
 _CLAIM = 500
 _QUOTE = 1_200
@@ -55,11 +57,11 @@ def parse(text: str) -> CheckRequest:
     """
     typed = unescape_slack(text).strip()
     if not typed:
-        raise UsageError("Add what to check.")
+        raise UsageError(_("Add what to check."))
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     if not all(_NUMBERED.match(line) for line in lines):
         return CheckRequest(text=typed)
-    with usage_errors("a claim"):
+    with usage_errors(N_("a claim")):
         return CheckRequest(text=typed, claims=validate_claims(_NUMBERED.sub("", line, count=1) for line in lines))
 
 
@@ -99,7 +101,8 @@ def render(checked: CheckedClaims, request: CheckRequest, audience: Audience) ->
 def claims_messages(checked: CheckedClaims) -> tuple[OutgoingMessage, ...]:
     """Render checked claims in their order."""
     by = checked.judged_by or checked.searched_by
-    above = warning_blocks([fallback_sentence(checked.failed, f"this was checked with {by}")] if by else [])
+    checked_with = _("this was checked with {provider}").format(provider=by)
+    above = warning_blocks([fallback_sentence(checked.failed, checked_with)] if by else [])
     body = [section(longest(_versions(claim))) for claim in checked.claims]
     return messages.pack([*above, *body, *notes_block(checked.notes)])
 
@@ -112,7 +115,7 @@ def _versions(checked: CheckedClaim) -> Iterator[str]:
 
 def _lines(checked: CheckedClaim, *, share: int, linked: bool = True) -> Iterator[str]:
     sign, verdict = _SIGNS[checked.verdict]
-    verdict = verdict if checked.passages else "Unclear"
+    verdict = _(verdict) if checked.passages else _("Unclear")
     claim = escape(shorten(one_line(checked.claim), _CLAIM // share))
     reason = f": {escape(shorten(one_line(checked.reason), _REASON // share))}" if checked.reason else ""
     yield f"{sign} *{claim}*  {verdict}{reason}"
@@ -123,14 +126,16 @@ def _lines(checked: CheckedClaim, *, share: int, linked: bool = True) -> Iterato
 
 CHECK = Command[CheckRequest, CheckedClaims](
     name="check",
-    summary="Check claims against quotations from the web",
+    summary=N_("Check claims against quotations from the web"),
     usage="TEXT",
-    examples=(("The Eiffel Tower is 330 m tall and was built in 1989.", "each claim, with what a page says of it"),),
+    examples=(
+        ("The Eiffel Tower is 330 m tall and was built in 1989.", N_("each claim, with what a page says of it")),
+    ),
     parse=parse,
     audience=lambda request: Audience.ASKER,
     answer=answer,
     render=render,
-    pending_label="Checking",
+    pending_label=N_("Checking"),
     stoppable=True,
     has_slash_command=False,
     question_text=lambda request: " · ".join(request.claims) or request.text,

@@ -33,6 +33,8 @@ from bot.slack.users import Profiles
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool, storable
+from bot.translation import N_, money
+from bot.translation import gettext as _
 from bot.views.base import Response, Submission, errors, modal, person_of, shortcut, show_modal, shows, submission
 from bot.views.forms import input_block, text_input
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE, propose_claims
@@ -45,10 +47,10 @@ from perplexity.urls import safe_url
 log = logging.getLogger(__name__)
 
 CHECK_THIS = "check_this"
-TITLE = "Check this"
-NO_TEXT = "This message has no text that I can check."
-MAY_BE_MORE = "I read at most 12,000 characters and eight claims of a message: this one may have more."
-OWN_SENTENCES = "These are sentences of the message, because no model could read it."
+TITLE = N_("Check this")
+NO_TEXT = N_("This message has no text that I can check.")
+MAY_BE_MORE = N_("I read at most 12,000 characters and eight claims of a message: this one may have more.")
+OWN_SENTENCES = N_("These are sentences of the message, because no model could read it.")
 
 CALLBACK_ID = "check_modal"
 
@@ -81,7 +83,7 @@ class ClaimFinder:
         """Open the modal at once, and start looking for the message's claims; return a problem for the person."""
         message = _Message.read(body)
         if not message.text:
-            return NO_TEXT
+            return _(NO_TEXT)
         opened = await show_modal(context, str(body.get("trigger_id", "")), reading_view(message))
         if isinstance(opened, str):
             return opened
@@ -94,7 +96,7 @@ class ClaimFinder:
         """Show the claims of the message in the open modal, or the reason for none: the model costs money."""
         person = asker.team_id, asker.user_id
         if person in self.reading:
-            said: str | None = "I’m still reading another message for you. Try again in a few seconds."
+            said: str | None = _("I’m still reading another message for you. Try again in a few seconds.")
         else:
             self.reading.add(person)
             try:
@@ -104,7 +106,7 @@ class ClaimFinder:
             finally:
                 self.reading.discard(person)
         if said is not None:
-            await _show(modal(CALLBACK_ID, TITLE, [section(escape(said))]), view_id, context)
+            await _show(modal(CALLBACK_ID, _(TITLE), [section(escape(said))]), view_id, context)
 
     async def _propose(self, message: _Message, view_id: str, context: ListenerContext, asker: Asker) -> None:
         proposal, sent_log = uuid4(), SentLog()
@@ -157,7 +159,7 @@ class ClaimFinder:
         if isinstance(begun, str):
             return errors(**{block_id(1): begun})
         said = await link_to_messages(context, begun)
-        return shows(modal(CALLBACK_ID, TITLE, list(said.blocks)))
+        return shows(modal(CALLBACK_ID, _(TITLE), list(said.blocks)))
 
 
 async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
@@ -169,7 +171,7 @@ async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
             return None
         return too_fast_sentence(await context.questions.rate_wait(asker))
     except DATABASE_UNAVAILABLE:
-        return NOT_SAVED
+        return _(NOT_SAVED)
 
 
 def block_id(number: int) -> str:
@@ -258,31 +260,34 @@ def _texts(block: object) -> Iterator[str]:
 
 def reading_view(message: _Message) -> View:
     """Build the modal shown while the claims are being found."""
-    said = section("I’m reading the message. Its claims appear here in a few seconds.")
-    return modal(CALLBACK_ID, TITLE, [said, _excerpt(message)], metadata=message.metadata)
+    said = section(_("I’m reading the message. Its claims appear here in a few seconds."))
+    return modal(CALLBACK_ID, _(TITLE), [said, _excerpt(message)], metadata=message.metadata)
 
 
 def claims_view(message: _Message, proposed: ProposedClaims) -> View:
     """Build the modal with the claims, each in an input of its own."""
     if not proposed.claims:
-        return modal(CALLBACK_ID, TITLE, [section(NOTHING_TO_CHECK), _excerpt(message)], metadata=message.metadata)
+        return modal(
+            CALLBACK_ID, _(TITLE), [section(_(NOTHING_TO_CHECK)), _excerpt(message)], metadata=message.metadata
+        )
     inputs = [_input(number, claim) for number, claim in enumerate(proposed.claims[:MAX_CLAIMS], 1)]
     if len(inputs) < MAX_CLAIMS:
         inputs.append(_input(len(inputs) + 1, ""))
-    cost = format_dollars(proposed.cost_usd)
-    how = "" if proposed.from_model else OWN_SENTENCES
-    more = MAY_BE_MORE if proposed.may_be_more else ""
-    note = " ".join(filter(None, (how, more, f"Finding the claims cost {cost}." if cost else "")))
+    cost = money(format_dollars(proposed.cost_usd))
+    how = "" if proposed.from_model else _(OWN_SENTENCES)
+    more = _(MAY_BE_MORE) if proposed.may_be_more else ""
+    spent = _("Finding the claims cost {cost}.").format(cost=cost) if cost else ""
+    note = " ".join(filter(None, (how, more, spent)))
     lead = section(
-        "I’ll look for pages that support or contradict each claim. You can change or clear any of them first."
+        _("I’ll look for pages that support or contradict each claim. You can change or clear any of them first.")
     )
     blocks = [lead, *inputs, *([small_text(escape(note))] if note else [])]
-    return modal(CALLBACK_ID, TITLE, blocks, submit="Check", close="Cancel", metadata=message.metadata)
+    return modal(CALLBACK_ID, _(TITLE), blocks, submit=_("Check"), close=_("Cancel"), metadata=message.metadata)
 
 
 def _input(number: int, claim: str) -> Block:
     element = text_input("claim", shown=claim, multiline=True, max_length=MAX_CLAIM)
-    return input_block(block_id(number), f"Claim {number}", element, optional=True)
+    return input_block(block_id(number), _("Claim {number}").format(number=number), element, optional=True)
 
 
 def _excerpt(message: _Message) -> Block:
@@ -292,11 +297,19 @@ def _excerpt(message: _Message) -> Block:
 def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
     """Render the message above the result, which names the checked message."""
     author, channel, address = (str(metadata.get(name) or "") for name in ("author", "channel_name", "link"))
-    what = link(address, "a message") if safe_url(address) else "a message"
-    whose = f" of {escape(shorten(one_line(author), 80))}" if author.strip() else ""
-    place = f" in #{escape(shorten(one_line(channel), 80))}" if channel.strip() else ""
-    moment = slack_date(metadata.get("ts"))
-    text = f"*Checked:* {what}{whose}{place}{f', {moment}' if moment else ''}"
+    what = link(address, _("a message")) if safe_url(address) else _("a message")
+    if author.strip():
+        text = (
+            _("*Checked:* {message} of {author} in #{channel}")
+            if channel.strip()
+            else _("*Checked:* {message} of {author}")
+        )
+    else:
+        text = _("*Checked:* {message} in #{channel}") if channel.strip() else _("*Checked:* {message}")
+    whose, place = (escape(shorten(one_line(one), 80)) for one in (author, channel))
+    text = ", ".join(
+        filter(None, (text.format(message=what, author=whose, channel=place), slack_date(metadata.get("ts"))))
+    )
     return spoken(section(text))
 
 

@@ -16,12 +16,14 @@ from bot.listeners.files import markdown_file, send_file
 from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
 from bot.storage.stages import StageStore
+from bot.translation import N_
+from bot.translation import gettext as _
 from bot.worker.background import FileUploader
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.threads import run_in_thread
 
-UNKNOWN_REPORT = "I no longer have this report."
+UNKNOWN_REPORT = N_("I no longer have this report.")
 
 
 def start(core: Core) -> Running:
@@ -47,13 +49,13 @@ class Reports:
         """Send the report of a question, in the background, to the user who clicked."""
         row = await clicked_question(click, context)
         if row is None:
-            return text_reply(UNKNOWN_REPORT)
+            return text_reply(_(UNKNOWN_REPORT))
         if not may_see(row, click, context.commands):
-            return text_reply("Only the person who asked can get this report as a file.")
+            return text_reply(_("Only the person who asked can get this report as a file."))
         report = await self._load(row)
         if report is None:
-            return text_reply(UNKNOWN_REPORT)
-        return await send_file(report, row, click, context, self.files, what="the report")
+            return text_reply(_(UNKNOWN_REPORT))
+        return await send_file(report, row, click, context, self.files, what=N_("the report"))
 
     async def _load(self, row: QuestionRow) -> MarkdownFile | None:
         """Return a question's report as a file, None if it has none. Raises database errors."""

@@ -26,6 +26,8 @@ from bot.errors import UsageError
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import AnswerButtons
 from bot.preferences.precedence import Preferred
+from bot.translation import N_, money
+from bot.translation import gettext as _
 from perplexity.citations import CitedText, Marker, number_citations
 from perplexity.deepdive.report import render_sections, render_text
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
@@ -38,10 +40,12 @@ from perplexity.validation import parse_query
 PARSER = OptionParser(
     options=(PUBLIC, PRIVATE),
     unsupported={
-        "--recency": "`--recency` works for `/ask`, `/search` and `/news`: a deep dive looks for the latest there is.",
-        "--reasoning": "`--reasoning` works for `/ask` only: a deep dive always takes its time.",
-        "--model": "`--model` works for `/ask` only: a deep dive has its own models.",
-        "--effort": "`--effort` works for `/ask` only: a deep dive always takes its time.",
+        "--recency": N_(
+            "`--recency` works for `/ask`, `/search` and `/news`: a deep dive looks for the latest there is."
+        ),
+        "--reasoning": N_("`--reasoning` works for `/ask` only: a deep dive always takes its time."),
+        "--model": N_("`--model` works for `/ask` only: a deep dive has its own models."),
+        "--effort": N_("`--effort` works for `/ask` only: a deep dive always takes its time."),
     },
 )
 
@@ -93,8 +97,8 @@ def parse(text: str) -> DeepDiveRequest:
     """Parse the text after `/deepdive`. Raises UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
-        raise UsageError("Add a topic after the options.")
-    with usage_errors("a topic"):
+        raise UsageError(_("Add a topic after the options."))
+    with usage_errors(N_("a topic")):
         topic = parse_query(arguments.text)
     return DeepDiveRequest(topic=topic, filters=NO_FILTERS, **parse_visibility(arguments))
 
@@ -115,7 +119,7 @@ async def answer(
     board = ProgressBoard()
     deepdives = replace(context.services.deepdives, filters=request.filters)
     task = asyncio.create_task(deepdives.run(request.topic, store=context.stages, on_stage=board.update))
-    task.add_done_callback(lambda _: board.changed.set())
+    task.add_done_callback(lambda __: board.changed.set())
     try:
         await _show_progress(task, board, request, context, pace_seconds)
     finally:
@@ -163,7 +167,7 @@ def render_pending(request: DeepDiveRequest, question: str, public: bool) -> Out
     return deepdive_started_message(request.topic, question_id=question, public=public)
 
 
-def render(result: DeepDiveResult, _: DeepDiveRequest, audience: Audience) -> Reply:
+def render(result: DeepDiveResult, __: DeepDiveRequest, audience: Audience) -> Reply:
     """Render the report."""
     messages = deepdive_messages(result.report, audience=audience, file_id=result.file)
     return Reply(messages=messages, stats=Stats(cost_usd=result.report.cost_usd))
@@ -183,12 +187,12 @@ def as_answer(result: DeepDiveResult) -> Answer:
 
 DEEPDIVE = Command[DeepDiveRequest, DeepDiveResult](
     name="deepdive",
-    summary="Dig into a topic: the facts, what people say, and an analysis of both",
+    summary=N_("Dig into a topic: the facts, what people say, and an analysis of both"),
     usage="[--public] TOPIC",
     options=PARSER.options,
     examples=(
-        ("heat pumps in Germany", "a report in three parts, in a few minutes"),
-        ("--public the four-day week", "shown to everyone here"),
+        ("heat pumps in Germany", N_("a report in three parts, in a few minutes")),
+        ("--public the four-day week", N_("shown to everyone here")),
     ),
     parse=parse,
     audience=lambda request: audience_for(public=request.public),
@@ -202,7 +206,7 @@ DEEPDIVE = Command[DeepDiveRequest, DeepDiveResult](
     render_pending=render_pending,
     effort="high",
     keeps_stages=True,
-    form=CommandForm(title="Deep dive", text="Topic", missing="Write your topic."),
+    form=CommandForm(title=N_("Deep dive"), text=N_("Topic"), missing=N_("Write your topic.")),
     prefer=prefer,
 )
 
@@ -217,11 +221,11 @@ def deepdive_messages(
     blocks: list[Block | Part] = [header(one_line(report.topic))]
     for finding in report.stages:
         text = insert_placeholders(_cited(render_text(finding), report.sources))
-        blocks.append(header(finding.stage.heading.capitalize()) | {"level": 4})
+        blocks.append(header(_(HEADINGS[finding.stage])) | {"level": 4})
         blocks += split_markdown(text, [link_url(source) for source in report.sources])
         blocks += _sentiment_chart(finding)
     blocks += [*source_line(report.sources), context(" · ".join(_parts(report)))]
-    blocks += [secondary_button("Get as a file", action_id="as_file", value=file_id)] if file_id else []
+    blocks += [secondary_button(_("Get as a file"), action_id="as_file", value=file_id)] if file_id else []
     titles = source_titles(report.sources)
     return messages.pack(blocks, sources=titles, quote=quote_question(report.topic, audience))
 
@@ -230,14 +234,14 @@ def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
     """Yield a chart of the posts by sentiment; the text has the same numbers, for readers without charts."""
     if finding.sentiment is not None and finding.sentiment.total:
         counts = finding.sentiment.counts()
-        names, values = [mood.capitalize() for mood in counts], [float(count) for count in counts.values()]
-        yield bar_chart("Posts by mood", categories=names, series={"Posts": values}, y_label="Posts")
+        names, values = [_(mood).capitalize() for mood in counts], [float(count) for count in counts.values()]
+        yield bar_chart(_("Posts by mood"), categories=names, series={_("Posts"): values}, y_label=_("Posts"))
 
 
 def _parts(report: DeepDive) -> Iterator[str]:
     """Yield the cost of each part."""
     for finding in report.stages:
-        yield " ".join(filter(None, (finding.stage.heading.capitalize(), format_dollars(finding.cost_usd))))
+        yield " ".join(filter(None, (_(HEADINGS[finding.stage]), money(format_dollars(finding.cost_usd)))))
 
 
 def _cited(text: str, sources: tuple[Source, ...]) -> CitedText:
@@ -247,19 +251,24 @@ def _cited(text: str, sources: tuple[Source, ...]) -> CitedText:
     return replace(cited, pieces=tuple(pieces))
 
 
+HEADINGS = {
+    Stage.SITUATION: N_("The situation"),
+    Stage.PULSE: N_("The public pulse"),
+    Stage.ANALYSIS: N_("My analysis"),
+}
 ACTIVITIES = {
-    Stage.SITUATION: "researching the facts",
-    Stage.PULSE: "listening to what people say",
-    Stage.ANALYSIS: "writing",
+    Stage.SITUATION: N_("researching the facts"),
+    Stage.PULSE: N_("listening to what people say"),
+    Stage.ANALYSIS: N_("writing"),
 }
 _TOPIC = 150
 
 
 def deepdive_started_message(topic: str, *, question_id: str, public: bool) -> OutgoingMessage:
     """Render the pending message of a deep dive, which stays true if it is not replaced."""
-    parts = "The report has three parts: the facts, what people say, and an analysis of both."
-    contents = f"{parts} It is for everyone here." if public else parts
-    return _stoppable([_title(topic), contents], question_id)
+    parts = _("The report has three parts: the facts, what people say, and an analysis of both.")
+    contents = [parts, _("It is for everyone here.")] if public else [parts]
+    return _stoppable([_title(topic), " ".join(contents)], question_id)
 
 
 def deepdive_progress_message(
@@ -270,31 +279,34 @@ def deepdive_progress_message(
     `question_id` is the button's value. `clock` is the dive's current time, None if the message may not be changed
     again soon: it then states its time, `now`, and calls no stage running.
     """
-    title = _title(topic) if clock is not None else f"{_title(topic)} · as of {time_of_day(now)}"
-    lines = [f"*{stage.heading.capitalize()}*  {_state(stage, stages, clock)}" for stage in Stage]
+    title = _title(topic)
+    if clock is None:
+        title = _("{title} · as of {time}").format(title=title, time=time_of_day(now))
+    lines = [f"*{_(HEADINGS[stage])}*  {_state(stage, stages, clock)}" for stage in Stage]
     return _stoppable([title, *lines], question_id)
 
 
 def _title(topic: str) -> str:
-    return f"*Deep dive*  “{escape(shorten(one_line(topic), _TOPIC))}”"
+    return _("*Deep dive*  “{topic}”").format(topic=escape(shorten(one_line(topic), _TOPIC)))
 
 
 def _stoppable(lines: Sequence[str], question_id: str) -> OutgoingMessage:
-    below = context("This takes a few minutes and survives a restart.")
+    below = context(_("This takes a few minutes and survives a restart."))
     return spoken(section("\n".join(lines)), stop_button(question_id), below)
 
 
 def _state(stage: Stage, stages: Mapping[Stage, StageUpdate], clock: float | None) -> str:
     update = stages.get(stage)
     if stage is Stage.ANALYSIS and update is None and not _inputs_ended(stages):
-        return "waiting for the first two"
+        return _("waiting for the first two")
     if update is None or update.result is None:
         if clock is None:
-            return "no result yet"
-        return f"{ACTIVITIES[stage]} …{f' · {format_duration(max(0.0, clock - update.started))}' if update else ''}"
+            return _("no result yet")
+        lasted = f" · {format_duration(max(0.0, clock - update.started))}" if update else ""
+        return f"{_(ACTIVITIES[stage])} …{lasted}"
     finding = update.result
-    figures = [format_duration(finding.seconds), format_dollars(finding.cost_usd)]
-    return " · ".join(filter(None, ["no result" if finding.failure else "done", *figures]))
+    took, cost = format_duration(finding.seconds), money(format_dollars(finding.cost_usd))
+    return " · ".join(filter(None, [_("no result") if finding.failure else _("done"), took, cost]))
 
 
 def _inputs_ended(stages: Mapping[Stage, StageUpdate]) -> bool:

@@ -20,6 +20,7 @@ from bot.features.digests.surface import HomeDigests
 from bot.model.home import HomeSection, always
 from bot.process import Periodic
 from bot.storage.database import DatabaseRetry
+from bot.translation import N_
 from bot.translation import gettext as _
 
 
@@ -45,7 +46,12 @@ def start(core: Core) -> Running:
         stopper=stopper,
         database_retry=retry,
     )
-    notices = StopNoticeCommand(digests=store, database_retry=retry, command_label=service.command_label)
+    notices = StopNoticeCommand(
+        digests=store,
+        database_retry=retry,
+        command_label=service.command_label,
+        language=core.users.profiles.language,
+    )
     scheduler = DigestScheduler(digests=store, disabled=limits.disabled, installed=lambda: core.admission.installed)
     home, rows = HomeDigests(digests=service), surface.all_digests(service.list_all)
     return Running(
@@ -69,5 +75,5 @@ FEATURE = Feature(
     name="digests",
     start=start,
     commands=(WATCH,),
-    answer_parts=(AnswerPart(name=DIGEST, label="Every weekday morning", offered=attrgetter("buttons.scheduled")),),
+    answer_parts=(AnswerPart(name=DIGEST, label=N_("Every weekday morning"), offered=attrgetter("buttons.scheduled")),),
 )

@@ -31,34 +31,36 @@ from bot.features.digests.schedules import format_days
 from bot.features.digests.service import DigestService
 from bot.model.message import OutgoingMessage
 from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule, zone_of
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.validation import parse_query
 
 ALWAYS = Option(
     name="--always",
     value="daily|weekdays|mon,thu",
-    help="Post on these days even when nothing is new",
-    label="Also say when nothing is new",
+    help=N_("Post on these days even when nothing is new"),
+    label=N_("Also say when nothing is new"),
 )
 ZONE = Option(
     name="--zone",
     value="Europe/Berlin",
-    help="The time zone of the days and the time; yours unless you say so",
+    help=N_("The time zone of the days and the time; yours unless you say so"),
     kind=ValueKind.ZONE,
-    label="Time zone",
+    label=N_("Time zone"),
 )
 PARSER = OptionParser(
     options=(ALWAYS, ZONE),
     unsupported={
-        "--recency": "`--recency` is not for digests: each lists what is new since the last one.",
-        "--public": "`--public` is not for digests: they are posted where you set them up.",
+        "--recency": N_("`--recency` is not for digests: each lists what is new since the last one."),
+        "--public": N_("`--public` is not for digests: they are posted where you set them up."),
     },
 )
 LIST = "list"
 
-DAYS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
-TIMES = "such as `9:00`, `17:30` or `9am`"
+DAYS = N_("`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`")
+TIMES = N_("such as `9:00`, `17:30` or `9am`")
 
-WAYS_ON = f"Write it like `{DIGEST_EXAMPLE}`, or type `watch` alone for a form."
+WAYS_ON = N_('Write it like `technology "open source databases" weekdays 9:00`, or type `watch` alone for a form.')
 
 _CLOCK = re.compile(r"(?ai:(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?: ?(?P<half>[ap])m)?)")
 _TIME = re.compile(r"(?ai:(?<!\S)\d{1,2}(?::\d{2}(?: ?[ap]m)?| ?[ap]m))")
@@ -128,8 +130,11 @@ def _parse_list(rest: list[str]) -> ListDigests:
 def _parse_number(action: str, rest: list[str]) -> int:
     typed = " ".join(rest).removeprefix("#")
     if not (typed.isascii() and typed.isdecimal() and 1 <= len(typed) < 6):
-        what = f"{inline_code(typed)} isn’t a digest number." if typed else "Which digest?"
-        raise UsageError(f"{what} `{action}` takes a number, such as `{action} 2`; `{LIST}` shows them.")
+        what = _("{typed} isn’t a digest number.").format(typed=inline_code(typed)) if typed else _("Which digest?")
+        how = _("`{action}` takes a number, such as `{action} 2`; `{list}` shows them.").format(
+            action=action, list=LIST
+        )
+        raise UsageError(f"{what} {how}")
     return int(typed)
 
 
@@ -140,16 +145,18 @@ def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = (), zone: s
     """
     rest, named = " ".join(text.split()), ""
     if (topic := _PHRASE.match(rest)) is None or not topic[1].strip():
-        category, _, rest = rest.partition(" ")
+        category, __, rest = rest.partition(" ")
         named = category_argument(category)
         topic = _PHRASE.match(rest)
     rest = rest[topic.end() :].strip() if topic else rest
     times = list(_TIME.finditer(rest))
     if not times:
-        raise UsageError(f"At what time of day? Put it at the end, {TIMES}. {WAYS_ON}")
+        said = _("At what time of day? Put it at the end, {such_as}.").format(such_as=_(TIMES))
+        raise UsageError(f"{said} {_(WAYS_ON)}")
     if len(times) > 1:
         several = ", ".join(inline_code(found[0]) for found in times)
-        raise UsageError(f"There are several times: {several}. Create one digest for each. {WAYS_ON}")
+        said = _("There are several times: {times}. Create one digest for each.").format(times=several)
+        raise UsageError(f"{said} {_(WAYS_ON)}")
     (at,) = times
     if rest[at.end() :]:
         raise not_understood(rest[at.end() :].strip())
@@ -184,7 +191,8 @@ def parse_time(text: str) -> time:
         hour = int(match["hour"]) % 12 + (12 if half in {"p", "P"} else 0) if half else int(match["hour"])
         return time(hour, int(match["minute"] or 0))
     except ValueError:
-        raise UsageError(f"{inline_code(text)} isn’t a time of day. Use one from `0:00` to `23:59`, {TIMES}.") from None
+        said = _("{text} isn’t a time of day. Use one from `0:00` to `23:59`, {such_as}.")
+        raise UsageError(said.format(text=inline_code(text), such_as=_(TIMES))) from None
 
 
 def parse_days(words: str) -> frozenset[int]:
@@ -196,18 +204,18 @@ def parse_zone(name: str) -> str:
     """Return the name of a time zone. Raises UsageError if this computer does not know the zone."""
     zone: ZoneInfo = zone_of(name.strip())
     if zone.key != name.strip():
-        raise UsageError(
-            f"`--zone` cannot be {inline_code(name)}. It takes a time zone such as Europe/Berlin.", option="--zone"
-        )
+        said = _("`--zone` cannot be {value}. It takes a time zone such as Europe/Berlin.")
+        raise UsageError(said.format(value=inline_code(name)), option="--zone")
     return zone.key
 
 
 def not_understood(words: str) -> UsageError:
     """Return the error for words that are neither days nor a time."""
-    return UsageError(
-        f"I don’t understand {inline_code(words)}. Days are {DAYS}; the time comes last, {TIMES}. "
-        f"A topic goes in quotes, before them. {WAYS_ON}"
-    )
+    said = _(
+        "I don’t understand {words}. Days are {days}; the time comes last, {such_as}. "
+        "A topic goes in quotes, before them."
+    ).format(words=inline_code(words), days=_(DAYS), such_as=_(TIMES))
+    return UsageError(f"{said} {_(WAYS_ON)}")
 
 
 def _days_of(name: str, words: str) -> frozenset[int]:
@@ -226,32 +234,31 @@ def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
     """Return the days on which an empty digest is posted."""
     quiet = parse_days(words) & days
     if not quiet:
-        raise UsageError(
-            f"This digest doesn’t run on {inline_code(words)}. Its days are {format_days(days)}.", option="--always"
-        )
+        said = _("This digest doesn’t run on {words}. Its days are {days}.")
+        raise UsageError(said.format(words=inline_code(words), days=format_days(days)), option="--always")
     return quiet
 
 
 def _parse_topic(text: str) -> str:
     if not text.strip():
         return ""
-    with usage_errors("a topic"):
+    with usage_errors(N_("a topic")):
         return parse_query(text.strip())
 
 
 WATCH = Command(
     name="watch",
-    summary="Set up a digest: news on a schedule, and only what is new",
+    summary=N_("Set up a digest: news on a schedule, and only what is new"),
     usage='[CATEGORY] ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
     options=PARSER.options,
     examples=(
-        (DIGEST_EXAMPLE, "posted here, Monday to Friday, in your time zone"),
-        ('"open source databases" daily 8:00', "a topic in the news of every kind"),
-        ("science mon,thu 5:30pm", "a whole category, on two days"),
-        ("world daily 7:30 --zone Asia/Tokyo", "in another time zone"),
-        ("business daily 8:00 --always fri", "posts on Fridays even when nothing is new"),
-        ("list", "your digests, with their numbers"),
-        ("pause 2", "and `resume 2`, `delete 2`, `run 2`: pause, resume, delete or run it now"),
+        (DIGEST_EXAMPLE, N_("posted here, Monday to Friday, in your time zone")),
+        ('"open source databases" daily 8:00', N_("a topic in the news of every kind")),
+        ("science mon,thu 5:30pm", N_("a whole category, on two days")),
+        ("world daily 7:30 --zone Asia/Tokyo", N_("in another time zone")),
+        ("business daily 8:00 --always fri", N_("posts on Fridays even when nothing is new")),
+        ("list", N_("your digests, with their numbers")),
+        ("pause 2", N_("and `resume 2`, `delete 2`, `run 2`: pause, resume, delete or run it now")),
     ),
     has_slash_command=False,
     parse=parse,

@@ -42,17 +42,19 @@ from bot.model.question import NewQuestion, QuestionRow
 from bot.model.schedule import latest_slot, next_slot
 from bot.slack.users import AUTH_ERRORS, Admins, Membership
 from bot.storage.database import DatabaseRetry
+from bot.translation import N_, speaking
+from bot.translation import gettext as _
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, news_summary
 from perplexity.notes import is_empty_result
 
-NOT_A_MEMBER = "I’m not in its channel, so I can’t post there. Add me with `/invite` first."
-FOREIGN_DIRECT_MESSAGE = (
+NOT_A_MEMBER = N_("I’m not in its channel, so I can’t post there. Add me with `/invite` first.")
+FOREIGN_DIRECT_MESSAGE = N_(
     "I can’t post in a direct message that I’m not part of. Set it up in the one with me, or in a channel."
 )
-NOT_ALLOWED = "The settings of this workspace don’t let me post in its channel. An admin can change that."
+NOT_ALLOWED = N_("The settings of this workspace don’t let me post in its channel. An admin can change that.")
 
 log = logging.getLogger(__name__)
 
@@ -101,16 +103,16 @@ OWNER_NOT_FOUND = "owner_not_found"
 OWNER_MAY_NOT_ASK = "owner_may_not_ask"
 STOPPED_BY_ADMIN = "stopped_by_admin"
 REASONS = {
-    OWNER_LEFT_CHANNEL: "You’re no longer in its channel. Join it again first.",
-    OWNER_NOT_FOUND: "Slack didn’t find your account in this workspace.",
-    OWNER_MAY_NOT_ASK: (
+    OWNER_LEFT_CHANNEL: N_("You’re no longer in its channel. Join it again first."),
+    OWNER_NOT_FOUND: N_("Slack didn’t find your account in this workspace."),
+    OWNER_MAY_NOT_ASK: N_(
         "In its channel only some people may ask me, and you’re not one of them. "
         "Ask the channel’s creator to change that."
     ),
-    STOPPED_BY_ADMIN: "An admin of this workspace stopped it.",
+    STOPPED_BY_ADMIN: N_("An admin of this workspace stopped it."),
     "not_in_channel": NOT_A_MEMBER,
     "channel_not_found": NOT_A_MEMBER,
-    "is_archived": "Its channel is archived.",
+    "is_archived": N_("Its channel is archived."),
     "no_permission": NOT_ALLOWED,
     "ekm_access_denied": NOT_ALLOWED,
     "restricted_action": NOT_ALLOWED,
@@ -144,11 +146,9 @@ class StopNotice:
     def reason(self, channel_id: str = "") -> str:
         """Return the reason as a sentence for the owner."""
         if self.reason_code == "channel_not_found" and channel_id.startswith("D"):
-            return FOREIGN_DIRECT_MESSAGE
-        return (
-            REASONS.get(self.reason_code)
-            or f"Slack doesn’t let me post there, and calls the reason “{self.reason_code}”."
-        )
+            return _(FOREIGN_DIRECT_MESSAGE)
+        unknown = _("Slack doesn’t let me post there, and calls the reason “{reason}”.")
+        return _(REASONS.get(self.reason_code, "")) or unknown.format(reason=self.reason_code)
 
 
 def parse_notice(text: str) -> StopNotice:
@@ -167,14 +167,15 @@ def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, cha
 class StopNoticeCommand:
     """Posts stop notices to the owner, or in the channel if the owner has left.
 
-    `command_label` is the command to type.
+    `command_label` is the command to type. `language` returns that of a person.
     """
 
     digests: DigestStore
     database_retry: DatabaseRetry
     command_label: str
+    language: Callable[[str], Awaitable[str]]
 
-    def command(self) -> Command[StopNotice, Digest | None]:
+    def command(self) -> Command[StopNotice, tuple[OutgoingMessage, ...]]:
         """Return the command that a worker runs."""
         return Command(
             name=NOTICE_COMMAND,
@@ -183,22 +184,22 @@ class StopNoticeCommand:
             has_slash_command=False,
             parse=parse_notice,
             audience=lambda notice: Audience.CHANNEL if notice.reason_code == OWNER_LEFT else Audience.ASKER,
-            answer=self.load_digest,
-            render=lambda digest, notice, _: Reply(messages=self._render(digest, notice)),
-            render_failure=lambda notice, _, reference: undeliverable_message(
+            answer=self.answer,
+            render=lambda messages, notice, audience: Reply(messages=messages),
+            render_failure=lambda notice, sentence, reference: undeliverable_message(
                 reason=notice.reason(), reference=reference
             ),
         )
 
-    async def load_digest(self, notice: StopNotice, _: CommandContext) -> Digest | None:
-        """Return the digest in its current state, None if it was deleted. Raises database errors."""
-        return await self.database_retry(lambda: self.digests.get(notice.digest_id, now=utc_now()))
-
-    def _render(self, digest: Digest | None, notice: StopNotice) -> tuple[OutgoingMessage, ...]:
+    async def answer(self, notice: StopNotice, context: CommandContext) -> tuple[OutgoingMessage, ...]:
+        """Return the notice in the language of its reader; none if the digest was deleted. Raises database errors."""
         if notice.reason_code == OWNER_LEFT:
             return (owner_gone_message(notice.title, command=self.command_label),)
-        if digest is None:
-            return ()
+        digest = await self.database_retry(lambda: self.digests.get(notice.digest_id, now=utc_now()))
+        with speaking(await self.language(context.row.user_id)):
+            return () if digest is None else self._render(digest, notice)
+
+    def _render(self, digest: Digest, notice: StopNotice) -> tuple[OutgoingMessage, ...]:
         reason = notice.reason(digest.channel_id)
         if digest.state is State.STOPPED:
             return (digest_stopped_message(digest, reason=reason, command=self.command_label),)
@@ -318,11 +319,11 @@ class DigestRunner:
             usage="",
             has_slash_command=False,
             parse=parse_run,
-            audience=lambda _: Audience.CHANNEL,
+            audience=lambda run: Audience.CHANNEL,
             answer=self.run,
             render=_render,
             render_failure=lambda run, sentence, reference: digest_failed_message(
-                subject=run.title, digest_id=run.digest_id, sentence=sentence, reference=reference
+                subject=run.title, digest_id=run.digest_id, sentence=_(sentence), reference=reference
             ),
             prefer=lambda run, settings: replace(run, filters=settings.filters(run.filters, language=True)),
             on_closed=self.stopper.on_channel_closed,
@@ -373,8 +374,10 @@ class DigestRunner:
             allowed = await self.admins.may_ask(channel, owner)
         if allowed is None:
             raise Refused(
-                "I couldn’t check with Slack whether you may ask in its channel. "
-                "The next digest covers what this one missed."
+                N_(
+                    "I couldn’t check with Slack whether you may ask in its channel. "
+                    "The next digest covers what this one missed."
+                )
             )
         if not allowed:
             await self.stopper.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.row.id)

@@ -10,7 +10,11 @@ from enum import StrEnum
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from babel.dates import format_date
+
+from bot.model.membership import current_scope
 from bot.model.schedule import Schedule, next_slot, scheduled_days
+from bot.translation import gettext as _
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
@@ -86,7 +90,7 @@ class Digest:
     @property
     def title(self) -> str:
         """The category and topic: "Technology: open source databases"."""
-        return ": ".join(filter(None, (self.spec.category.capitalize(), self.spec.topic)))
+        return ": ".join(filter(None, (_(self.spec.category.capitalize()), self.spec.topic)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,10 +267,14 @@ def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
     then = moment.astimezone(tz)
     days = (now.astimezone(tz).date() - then.date()).days
     if days < 1:
-        return f"since {then:%-H:%M} today ({tz.key})"
+        return _("since {time} today ({zone})").format(time=f"{then:%-H:%M}", zone=tz.key)
     if days == 1:
-        return "since yesterday"
-    return f"since {then:%A}" if days < 7 else f"since {then:%-d %B}"
+        return _("since yesterday")
+    language = current_scope().language
+    if days < 7:
+        return _("since {day}").format(day=format_date(then, "EEEE", locale=language))
+    # The pattern is one of Babel: https://babel.pocoo.org/en/latest/dates.html
+    return _("since {date}").format(date=format_date(then, _("d MMMM"), locale=language))
 
 
 def search_window_start(last_run_at: datetime | None, *, now: datetime) -> datetime:

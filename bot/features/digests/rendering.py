@@ -42,13 +42,15 @@ from bot.features.digests.model import (
 from bot.features.digests.schedules import format_days, format_slot, text_with_zone
 from bot.model.admin import DIRECT
 from bot.model.message import Block, OutgoingMessage
-from perplexity.formatting import format_dollars, pluralize
+from bot.translation import N_, money, ngettext
+from bot.translation import gettext as _
+from perplexity.formatting import format_dollars, listed
 from perplexity.news.summary import news_stand_in
 
 DIGEST_EXAMPLE = 'technology "open source databases" weekdays 9:00'
 """An example of the arguments of `watch`."""
 
-NO_ZONE = (
+NO_ZONE = N_(
     "I couldn’t find your time zone, so the time may not be yours. Set your time zone in Slack, "
     "then delete the digest and set it up again."
 )
@@ -57,9 +59,7 @@ MAX_WITH_BUTTONS = 20
 """The most digests of a list that have buttons: a message has 50 blocks."""
 
 _TITLE = 200
-_STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped"}
-
-FAILED = "the last one failed"
+_STATES = {State.ACTIVE: N_("switched off here"), State.PAUSED: N_("paused"), State.STOPPED: N_("stopped")}
 
 STOP_DIGEST = "admin_stop_digest"
 """The id of the button that stops another person's digest."""
@@ -90,7 +90,7 @@ def digest_result_message(
 
 def digest_name(digest: Digest) -> str:
     """Return the name of a digest: "Digest 2 (Technology: databases)"."""
-    return f"Digest {digest.number} ({digest_title(digest.title)})"
+    return _("Digest {number} ({title})").format(number=digest.number, title=digest_title(digest.title))
 
 
 def digest_title(text: str) -> str:
@@ -106,20 +106,20 @@ def schedule_text(digest: Digest) -> str:
 def next_run_text(digest: Digest) -> str:
     """Return the time of the next run, or the state of a digest without one."""
     if digest.next_at is None:
-        return _STATES[digest.state]
-    return f"next on {format_slot(digest.next_at, tz=digest.spec.schedule.tz)}"
+        return _(_STATES[digest.state])
+    return _("next on {time}").format(time=format_slot(digest.next_at, tz=digest.spec.schedule.tz))
 
 
 def _result_lines(reply: DigestResult, *, command: str, channel: str) -> list[str]:
     match reply:
         case Created(digest=digest, zone_known=known):
-            return [_created(digest), *([] if known else [NO_ZONE])]
+            return [_created(digest), *([] if known else [_(NO_ZONE)])]
         case Updated(action=action, digest=digest):
             return [_updated(action, digest)]
         case DigestList(digests=listed) if listed:
-            return ["*Your digests*", *(_entry(digest, channel) for digest in listed)]
+            return [_("*Your digests*"), *(_entry(digest, channel) for digest in listed)]
         case DigestList():
-            return ["You have no digests yet."]
+            return [_("You have no digests yet.")]
         case _:
             return [_error(reply)]
 
@@ -129,50 +129,53 @@ def _error(reply: LimitReached | AlreadyRunning | DigestNotFound | NotOwner) -> 
         case LimitReached():
             return _limit_reached(reply)
         case AlreadyRunning(digest=digest):
-            return f"{digest_name(digest)} is already running."
+            return _("{digest} is already running.").format(digest=digest_name(digest))
         case DigestNotFound(number=number, numbers=numbers):
-            return "This digest was deleted." if number is None else _not_found(number, numbers)
+            return _("This digest was deleted.") if number is None else _not_found(number, numbers)
         case NotOwner():
-            return "Only the person who set up this digest can change it."
+            return _("Only the person who set up this digest can change it.")
 
 
 def _created(digest: Digest) -> str:
     quiet = digest.spec.report_empty_on
-    always = f" When nothing is new, I’ll say so ({format_days(quiet)})." if quiet else ""
-    when = f"{schedule_text(digest)}, only when something is new: {next_run_text(digest)}."
-    return f"*{digest_name(digest)} is set up.*\nI’ll post it here {when}{always}"
+    said = _("*{digest} is set up.*\nI’ll post it here {schedule}, only when something is new: {next}.").format(
+        digest=digest_name(digest), schedule=schedule_text(digest), next=next_run_text(digest)
+    )
+    always = _("When nothing is new, I’ll say so ({days}).").format(days=format_days(quiet))
+    return f"{said} {always}" if quiet else said
 
 
 def _updated(action: DigestAction, digest: Digest) -> str:
-    name = digest_name(digest)
     match action:
         case DigestAction.PAUSE:
-            return f"{name} is paused."
+            said = _("{digest} is paused.")
         case DigestAction.RESUME:
-            return f"{name} is active again, {schedule_text(digest)}: {next_run_text(digest)}."
+            said = _("{digest} is active again, {schedule}: {next}.")
         case DigestAction.DELETE:
-            return f"{name} is deleted."
+            said = _("{digest} is deleted.")
         case DigestAction.RUN:
-            return f"{name} is running now. I’ll post it in its usual place."
+            said = _("{digest} is running now. I’ll post it in its usual place.")
+    return said.format(digest=digest_name(digest), schedule=schedule_text(digest), next=next_run_text(digest))
 
 
 def _limit_reached(reply: LimitReached) -> str:
     if reply.limit == 0:
-        return "Digests are switched off here."
-    count = pluralize(reply.limit, "digest")
+        return _("Digests are switched off here.")
     if reply.share:
-        return (
-            f"You have {count} in this channel already, the most one person can have here. "
+        said = _(
+            "You have {digests} in this channel already, the most one person can have here. "
             "Delete one of yours first, or set this one up in a direct message with me."
         )
-    if reply.channel:
-        return f"This channel has {count} already, the most it can have. Delete one first."
-    return f"You have {count} already, the most you can have. Delete one first."
+    elif reply.channel:
+        said = _("This channel has {digests} already, the most it can have. Delete one first.")
+    else:
+        said = _("You have {digests} already, the most you can have. Delete one first.")
+    return said.format(digests=ngettext("{count} digest", "{count} digests", reply.limit))
 
 
 def _entry(digest: Digest, channel: str) -> str:
-    place = "posted here" if digest.channel_id == channel else "posted elsewhere"
-    runs = f"{pluralize(digest.runs, 'run')} in 30 days" if digest.runs else ""
+    place = _("posted here") if digest.channel_id == channel else _("posted elsewhere")
+    runs = ngettext("{count} run in 30 days", "{count} runs in 30 days", digest.runs) if digest.runs else ""
     rest = " · ".join(filter(None, (schedule_text(digest), next_run_text(digest), place, runs, *_cost(digest))))
     return f"*{digest.number}*  {digest_title(digest.title)}\n{rest}"
 
@@ -180,10 +183,10 @@ def _entry(digest: Digest, channel: str) -> str:
 def _cost(digest: Digest) -> Iterator[str]:
     """Yield the cost of the runs, and the number of runs with unknown cost."""
     if digest.unpriced < digest.runs:
-        yield format_dollars(digest.cost_usd)
-        yield f"{digest.unpriced} of unknown cost" if digest.unpriced else ""
+        yield money(format_dollars(digest.cost_usd))
+        yield _("{count} of unknown cost").format(count=digest.unpriced) if digest.unpriced else ""
     elif digest.runs:
-        yield "cost unknown"
+        yield _("cost unknown")
 
 
 def _hint(reply: DigestResult, *, command: str, with_app: bool) -> str:
@@ -195,16 +198,17 @@ def _hint(reply: DigestResult, *, command: str, with_app: bool) -> str:
         case Updated(action=DigestAction.PAUSE, digest=digest):
             return _resume_hint(command, digest.number)
         case DigestList(digests=listed) if listed:
-            return f"`{command}` sets up another one."
+            return _("`{command}` sets up another one.").format(command=command)
         case DigestList():
-            return f"For example `{command} {DIGEST_EXAMPLE}`"
+            return _("For example {example}").format(example=f"`{command} {DIGEST_EXAMPLE}`")
     return ""
 
 
 def owner_gone_message(subject: str, *, command: str) -> OutgoingMessage:
     """Render the notice that a digest was deleted because its owner's account is closed; `subject` is its title."""
-    text = f"*The digest “{digest_title(subject)}” has ended.* The account of the person who set it up is closed."
-    return _message(text, context(f"`{command}` sets up a new one."))
+    text = _("*The digest “{title}” has ended.* The account of the person who set it up is closed.")
+    below = context(_("`{command}` sets up a new one.").format(command=command))
+    return _message(text.format(title=digest_title(subject)), below)
 
 
 def _message(text: str, *below: Block) -> OutgoingMessage:
@@ -213,25 +217,27 @@ def _message(text: str, *below: Block) -> OutgoingMessage:
 
 def redirected_message(digest: Digest, *, reason: str) -> OutgoingMessage:
     """Render why a digest comes as a direct message this time; `reason` is a sentence."""
-    return _message(f"*{digest_name(digest)} couldn’t be posted in its channel*, so here it is. {escape(reason)}")
+    text = _("*{digest} couldn’t be posted in its channel*, so here it is. {reason}")
+    return _message(text.format(digest=digest_name(digest), reason=escape(reason)))
 
 
 def skipped_message(digest: Digest, *, reason: str) -> OutgoingMessage:
     """Render why a manual run was skipped; `reason` is a sentence."""
-    return _message(f"*{digest_name(digest)} was skipped.* {escape(reason)}")
+    text = _("*{digest} was skipped.* {reason}").format(digest=digest_name(digest), reason=escape(reason))
+    return _message(text)
 
 
 def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
     """Render that a digest cannot be posted, if the digest could not be read."""
-    text = f"One of your digests couldn’t be posted in its channel. {escape(reason)}"
-    shown = f"Reference {code(reference)}"
+    text = _("One of your digests couldn’t be posted in its channel. {reason}").format(reason=escape(reason))
+    shown = _("Reference {reference}").format(reference=code(reference))
     return spoken(section(text), context(shown))
 
 
 ACTION_PREFIX = "digest_"
 """A button's action id is this and the action's name; its value is the digest's id."""
 
-_LABELS = {DigestAction.RUN: "Run now", DigestAction.PAUSE: "Pause", DigestAction.DELETE: "Delete"}
+_LABELS = {DigestAction.RUN: N_("Run now"), DigestAction.PAUSE: N_("Pause"), DigestAction.DELETE: N_("Delete")}
 
 
 def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
@@ -248,14 +254,16 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
 
 def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
     """Render that a run failed; `subject` is the digest's title and `sentence` the reason, both not escaped yet."""
-    text = f"The digest “{digest_title(subject)}” failed this time. {escape(shorten(sentence, 1_000))}"
-    shown = f"Reference {code(reference)}"
+    text = _("The digest “{title}” failed this time. {reason}").format(
+        title=digest_title(subject), reason=escape(shorten(sentence, 1_000))
+    )
+    shown = _("Reference {reference}").format(reference=code(reference))
     return spoken(section(text), actions(_button(DigestAction.RUN, digest_id)), context(shown))
 
 
 def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> OutgoingMessage:
     """Render the notice that a digest was stopped; `reason` is a sentence."""
-    text = f"*{digest_name(digest)} has stopped.* {escape(reason)}"
+    text = _("*{digest} has stopped.* {reason}").format(digest=digest_name(digest), reason=escape(reason))
     return _message(text, context(_resume_hint(command, digest.number)))
 
 
@@ -272,13 +280,17 @@ def home_buttons(digest: Digest) -> Block:
 
 def _header(report: DigestReport) -> Block:
     count, since = len(report.stories), _since(report)
-    new = f"{count} new stor{'y' if count == 1 else 'ies'}{f' {since}' if since else ''}"
+    if since:
+        new = ngettext("{count} new story {since}", "{count} new stories {since}", count, since=since)
+    else:
+        new = ngettext("{count} new story", "{count} new stories", count)
     return context(f"*{digest_title(report.digest.title)}* · {new}")
 
 
 def _nothing_new(report: DigestReport) -> OutgoingMessage:
     since = _since(report)
-    line = f"*{digest_title(report.digest.title)}* · Nothing new{f' {since}' if since else ''}."
+    said = _("Nothing new {since}.").format(since=since) if since else _("Nothing new.")
+    line = f"*{digest_title(report.digest.title)}* · {said}"
     blocks = (section(line), *_late(report), digest_buttons(report.digest.id))
     return spoken(*blocks)
 
@@ -292,58 +304,60 @@ def _since(report: DigestReport) -> str:
 def _late(report: DigestReport) -> Iterator[Block]:
     if report.trigger is Trigger.LATE:
         tz = report.digest.spec.schedule.tz
-        yield context(f"This is late: it was due on {format_slot(report.slot, tz=tz)} ({escape(tz.key)}).")
+        due = _("This is late: it was due on {time} ({zone}).")
+        yield context(due.format(time=format_slot(report.slot, tz=tz), zone=escape(tz.key)))
 
 
 def _button(action: DigestAction, digest_id: UUID) -> Block:
-    label = _LABELS.get(action, "Resume")
+    label = _(_LABELS.get(action) or N_("Resume"))
     action_id, value = f"{ACTION_PREFIX}{action}", str(digest_id)
     if action is DigestAction.DELETE:
         options = [{"text": {"type": "plain_text", "text": label}, "value": value}]
-        told = "Its posts stay. You can’t undo this, but you can set up a new digest."
-        confirm = confirmation("Delete this digest?", told, "Delete")
+        told = _("Its posts stay. You can’t undo this, but you can set up a new digest.")
+        confirm = confirmation(_("Delete this digest?"), told, _("Delete"))
         return {"type": "overflow", "action_id": action_id, "options": options, "confirm": confirm}
     return button(label, action_id, value)
 
 
 def _after_creation(slash: str, *, direct: bool) -> str:
     where = (
-        "I can post in a direct message only if it is the one with me."
+        _("I can post in a direct message only if it is the one with me.")
         if direct
-        else "In a channel, add me first with `/invite` if I’m not a member yet."
+        else _("In a channel, add me first with `/invite` if I’m not a member yet.")
     )
     return f"{where} {_list_hint(slash)}"
 
 
 def _not_found(number: int, numbers: Sequence[int]) -> str:
     if not numbers:
-        return f"You have no digest {number}. You have none."
-    if len(numbers) == 1:
-        return f"You have no digest {number}. Yours is number {numbers[0]}."
-    listed = ", ".join(map(str, numbers[:-1]))
-    return f"You have no digest {number}. Yours are {listed} and {numbers[-1]}."
+        return _("You have no digest {number}. You have none.").format(number=number)
+    said = _("You have no digest {number}. Yours is number {yours}.")
+    if len(numbers) > 1:
+        said = _("You have no digest {number}. Yours are {yours}.")
+    return said.format(number=number, yours=listed([*map(str, numbers)]))
 
 
 def _list_hint(slash: str) -> str:
-    return f"`{slash} list` shows your digests."
+    return _("`{command} list` shows your digests.").format(command=slash)
 
 
 def _resume_hint(slash: str, number: int) -> str:
-    return f"`{slash} resume {number}` resumes it."
+    return _("`{command} resume {number}` resumes it.").format(command=slash, number=number)
 
 
 def home_blocks(digests: Sequence[Digest]) -> list[Block]:
     """Return a person's digests, as far as the home tab has room; empty without digests."""
     shown = [block for one in digests[:MAX_OWN] for block in _own(one)]
-    return [header("Your digests"), *shown] if shown else []
+    return [header(_("Your digests")), *shown] if shown else []
 
 
 def _own(one: Digest) -> Iterator[Block]:
     # Slack shows a channel's name for its id to those who may know it; in mrkdwn, `sanitize_view` allows no mention.
     direct = one.channel_id.startswith("D")
-    place = leaf("in our direct messages") if direct else {"type": "channel", "channel_id": one.channel_id}
-    failed = f"{FAILED}, “Run now” tries again · " if one.failed else ""
-    facts = f"{failed}{text_with_zone(one.spec.schedule)} · {next_run_text(one)} · {'' if direct else 'in '}"
+    place = leaf(_("in our direct messages")) if direct else {"type": "channel", "channel_id": one.channel_id}
+    failed = _("the last one failed, “Run now” tries again") if one.failed else ""
+    facts = " · ".join(filter(None, (failed, text_with_zone(one.spec.schedule), next_run_text(one))))
+    facts = f"{facts} · " if direct else _("{facts} · in ").format(facts=facts)
     title = leaf(f"{shorten(one_line(one.title), _MAX_HOME_TITLE)}\n") | {"style": {"bold": True}}
     line = {"type": "rich_text_section", "elements": [title, leaf(facts), place]}
     yield {"type": "rich_text", "elements": [line]}
@@ -352,10 +366,10 @@ def _own(one: Digest) -> Iterator[Block]:
 
 def workspace_blocks(digests: Sequence[Digest]) -> Iterator[Block]:
     """Yield everyone's digests, for admins, as far as there is room."""
-    yield section("*Everyone’s digests*" + ("" if digests else "\nThere are none."))
+    yield section(_("*Everyone’s digests*") if digests else _("*Everyone’s digests*\nThere are none."))
     yield from workspace_rows(digests[:MAX_OF_WORKSPACE])
     if len(digests) > MAX_OF_WORKSPACE:
-        yield context(f"{MAX_OF_WORKSPACE} of {len(digests)} are shown.")
+        yield context(_("{shown} of {count} are shown.").format(shown=MAX_OF_WORKSPACE, count=len(digests)))
 
 
 def workspace_rows(digests: Iterable[Digest]) -> list[Block]:
@@ -375,18 +389,18 @@ def _digest_line(digest: Digest) -> Iterator[Block]:
     For a digest in a direct message, only the category is named, since the topic is private.
     """
     private = digest.channel_id.startswith(DIRECT)
-    subject = shorten(one_line(digest.spec.category.capitalize() if private else digest.title), 100)
-    yield leaf(f"Digest {digest.number}") | {"style": {"bold": True}}
-    yield leaf(" of ")
+    subject = shorten(one_line(_(digest.spec.category.capitalize()) if private else digest.title), 100)
+    yield leaf(_("Digest {number}").format(number=digest.number)) | {"style": {"bold": True}}
+    yield leaf(_(" of "))
     yield person(digest.owner.user_id)
-    facts = (subject, schedule_text(digest), FAILED if digest.failed else "", next_run_text(digest))
-    yield leaf(f" · {' · '.join(filter(None, facts))} · in ")
+    facts = (subject, schedule_text(digest), _("the last one failed") if digest.failed else "", next_run_text(digest))
+    yield leaf(_(" · {facts} · in ").format(facts=" · ".join(filter(None, facts))))
     yield channel(digest.channel_id)
-    if cost := format_dollars(digest.cost_usd):
-        yield leaf(f" · {cost} in 30 days")
+    if cost := money(format_dollars(digest.cost_usd)):
+        yield leaf(_(" · {cost} in 30 days").format(cost=cost))
 
 
 def _stop_button(digest: Digest) -> Block:
-    told = "Its owner is told that an admin stopped it, and can resume it."
-    confirm = confirmation("Stop this digest?", told, "Stop")
-    return button("Stop", STOP_DIGEST, str(digest.id)) | {"confirm": confirm}
+    told = _("Its owner is told that an admin stopped it, and can resume it.")
+    confirm = confirmation(_("Stop this digest?"), told, _("Stop"))
+    return button(_("Stop"), STOP_DIGEST, str(digest.id)) | {"confirm": confirm}

@@ -34,6 +34,8 @@ from bot.features.digests.store import DigestStore
 from bot.model.admin import Problem
 from bot.model.schedule import next_slot, zone_of
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import gettext as _
+from bot.translation import ngettext
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +84,8 @@ class DigestService:
     async def problems(self, team_id: str) -> Sequence[Problem]:
         """Return a problem if several digests of a workspace failed. Raises database errors."""
         failed = sum(one.failed and one.state is State.ACTIVE for one in await self.list_all(team_id))
-        told = Problem(text=f"{failed} digests failed at their last run.", fix="Their owners were told why.")
+        text = ngettext("{count} digest failed at its last run.", "{count} digests failed at their last run.", failed)
+        told = Problem(text=text, fix=_("Their owners were told why."))
         return [told] if failed > 1 else []
 
     async def apply(self, action: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:

@@ -40,7 +40,7 @@ from bot.features.digests.rendering import (
     workspace_blocks,
     workspace_rows,
 )
-from bot.features.digests.schedules import schedule_text
+from bot.features.digests.schedules import format_days, schedule_text
 from bot.features.digests.service import DigestService
 from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
@@ -59,6 +59,8 @@ from bot.model.schedule import DAY_NAMES, Schedule, zone_of
 from bot.slack.messages import FAILURES
 from bot.slack.users import Profiles
 from bot.slack.views import View
+from bot.translation import N_
+from bot.translation import gettext as _
 from bot.views.admin_only import AllRows, for_admins
 from bot.views.base import (
     Response,
@@ -96,7 +98,7 @@ MORE = "digest_more"
 
 HERE, DIRECTLY = "here", "directly"
 WEEKDAYS, CHOSEN = "weekdays", "chosen"
-WHENS = {WEEKDAYS: "Every weekday", "daily": "Every day", CHOSEN: "Choose days"}
+WHENS = {WEEKDAYS: N_("Every weekday"), "daily": N_("Every day"), CHOSEN: N_("Choose days")}
 
 ZONE_SECONDS = 0.6
 """How long the form waits for the time zone of the person."""
@@ -130,9 +132,9 @@ async def open_from_button(click: Click, context: ListenerContext, *, profiles: 
         return await shown_problem(click, context, problem)
     row = await clicked_question(click, context)
     if row is None or row.command != NEWS.name:
-        return text_reply(UNKNOWN_ANSWER)
+        return text_reply(_(UNKNOWN_ANSWER))
     if not may_see(row, click, context.commands):
-        return text_reply(NOT_YOUR_ANSWER)
+        return text_reply(_(NOT_YOUR_ANSWER))
     news, name = NEWS.parse(row.text), "" if click.channel_name in UNNAMED_CHANNELS else click.channel_name
     metadata = _here(url=click.response_url or "", channel=click.channel, name=name) | {"more": True}
     entered = {TOPIC: news.topic, CATEGORY: news.category, WHEN: WEEKDAYS}
@@ -174,31 +176,31 @@ def digest_view(
     looked up again when the digest is set up.
     """
     given, more = entered or {}, bool(metadata.get("more"))
-    when = given.get(WHEN) or WEEKDAYS
+    when, whens = given.get(WHEN) or WEEKDAYS, {value: _(label) for value, label in WHENS.items()}
     topic = text_input(TOPIC, shown=given.get(TOPIC, ""), max_length=MAX_TOPIC, focus=True)
     blocks = [
-        input_block(TOPIC, "Topic", topic, hint="Such as open source databases", optional=more),
-        input_block(WHEN, "When", radio_buttons(WHEN, WHENS, chosen=when), dispatch=True),
+        input_block(TOPIC, _("Topic"), topic, hint=_("Such as open source databases"), optional=more),
+        input_block(WHEN, _("When"), radio_buttons(WHEN, whens, chosen=when), dispatch=True),
     ]
     if when == CHOSEN:
-        days = [choice(day[:3].casefold(), day) for day in DAY_NAMES]
-        blocks.append(input_block(DAYS, "Days", checkboxes(DAYS, days)))
-    blocks.append(input_block(TIME, "At", {"type": "timepicker", "action_id": TIME, "initial_time": "09:00"}))
+        days = [choice(name[:3].casefold(), format_days({day})) for day, name in enumerate(DAY_NAMES)]
+        blocks.append(input_block(DAYS, _("Days"), checkboxes(DAYS, days)))
+    blocks.append(input_block(TIME, _("At"), {"type": "timepicker", "action_id": TIME, "initial_time": "09:00"}))
     if metadata.get("channel"):
-        here = f"In #{name}" if (name := metadata.get("name")) else "In this channel"
-        places = {HERE: here, DIRECTLY: "In our direct messages"}
-        blocks.append(input_block(PLACE, "Where", radio_buttons(PLACE, places, chosen=HERE)))
+        here = _("In #{name}").format(name=name) if (name := metadata.get("name")) else _("In this channel")
+        places = {HERE: here, DIRECTLY: _("In our direct messages")}
+        blocks.append(input_block(PLACE, _("Where"), radio_buttons(PLACE, places, chosen=HERE)))
     blocks += _more_inputs(given.get(CATEGORY, ""), zone) if more else [more_button(MORE)]
-    return modal(CALLBACK_ID, "Set up a digest", blocks, submit="Set up", close="Cancel", metadata=metadata)
+    return modal(CALLBACK_ID, _("Set up a digest"), blocks, submit=_("Set up"), close=_("Cancel"), metadata=metadata)
 
 
 def _more_inputs(category: str, zone: str | None) -> list[Block]:
-    categories = menu(CATEGORY, {name: name.capitalize() for name in CATEGORIES}, chosen=category)
-    quiet = checkboxes(ALWAYS.name, [choice("always", ALWAYS.title)])
+    categories = menu(CATEGORY, {name: _(name.capitalize()) for name in CATEGORIES}, chosen=category)
+    quiet = checkboxes(ALWAYS.name, [choice("always", _(ALWAYS.title))])
     return [
-        input_block(CATEGORY, "Category", categories, hint="Without a topic, all of its news", optional=True),
+        input_block(CATEGORY, _("Category"), categories, hint=_("Without a topic, all of its news"), optional=True),
         *option_inputs((ZONE,), {ZONE.name: zone or ""}),
-        input_block(ALWAYS.name, "Quiet days", quiet, optional=True),
+        input_block(ALWAYS.name, _("Quiet days"), quiet, optional=True),
     ]
 
 
@@ -210,11 +212,11 @@ async def create(submitted: Submission, context: ListenerContext) -> Response | 
         return shows(_again(submitted))
     days = ",".join(chosen or ()) if when == CHOSEN else when
     if not days:
-        return errors(**({DAYS: "Choose at least one day."} if when else {WHEN: "Choose when."}))
+        return errors(**({DAYS: _("Choose at least one day.")} if when else {WHEN: _("Choose when.")}))
     if not at:
-        return errors(**{TIME: "Choose a time."})
+        return errors(**{TIME: _("Choose a time.")})
     if not (category or topic):
-        return errors(**{TOPIC: "Type a topic, or choose a category."})
+        return errors(**{TOPIC: _("Type a topic, or choose a category.")})
     try:
         schedule = Schedule(days=parse_days(days), at=parse_time(at), zone="")
         spec = DigestSpec(category=category, topic=topic, schedule=schedule)
@@ -224,8 +226,8 @@ async def create(submitted: Submission, context: ListenerContext) -> Response | 
         WATCH.parse(line)
     except UsageError as error:
         return usage_response(error, WATCH.options, text_block=TOPIC)
-    subject = ": ".join(filter(None, (spec.category.capitalize(), spec.topic)))
-    root = asked_message(f"{subject}, {schedule_text(spec.schedule)}", lead="You asked for a digest:")
+    subject = ": ".join(filter(None, (_(spec.category.capitalize()), spec.topic)))
+    root = asked_message(f"{subject}, {schedule_text(spec.schedule)}", lead=_("You asked for a digest:"))
     here = bool(submitted.metadata.get("url")) and submitted.value(PLACE) == HERE
     problem = await ask_by_form(submitted, context, command=WATCH, text=line, root=root, here=here)
     return None if problem is None else errors(**{TOPIC: problem})
@@ -244,7 +246,7 @@ class HomeDigests:
         """Return a person's digests. Raises database errors."""
         return home_blocks((await self.digests.list_digests(Owner(team_id=team_id, user_id=user_id))).digests)
 
-    async def of_workspace(self, team_id: str, _: str) -> Sequence[Block]:
+    async def of_workspace(self, team_id: str, __: str) -> Sequence[Block]:
         """Return the digests of a workspace. Raises database errors."""
         digests = await self.digests.list_all(team_id)
         return [*workspace_blocks(digests), *all_digests(self.digests.list_all).buttons(digests)]
@@ -252,7 +254,9 @@ class HomeDigests:
 
 def all_digests(read: Callable[[str], Awaitable[Sequence[Digest]]]) -> AllRows[Digest]:
     """Return the pages of all digests of a workspace."""
-    return AllRows(name="digests", title="Everyone’s digests", shown=MAX_OF_WORKSPACE, read=read, blocks=workspace_rows)
+    return AllRows(
+        name="digests", title=N_("Everyone’s digests"), shown=MAX_OF_WORKSPACE, read=read, blocks=workspace_rows
+    )
 
 
 def register_buttons(
@@ -269,7 +273,7 @@ def register_buttons(
     all_rows.register(app, context)
 
 
-async def apply_button(click: Click, _: ListenerContext, *, digests: DigestService) -> ClickReply:
+async def apply_button(click: Click, __: ListenerContext, *, digests: DigestService) -> ClickReply:
     """Apply a digest's button and reply with the result."""
     result = await _apply(click, digests)
     return ClickReply(message=digest_result_message(result, command=digests.command_label, channel=click.channel))
@@ -292,5 +296,5 @@ async def stop_digest(
     digest = await stopper.stop_for_admin(click.id, click.user, click.teams) if click.id is not None else None
     all_rows.show_again(click, context)
     return text_reply(
-        "This digest no longer exists." if digest is None else "The digest is stopped, and I’ll tell its owner."
+        _("This digest no longer exists.") if digest is None else _("The digest is stopped, and I’ll tell its owner.")
     )

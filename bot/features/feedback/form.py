@@ -17,12 +17,14 @@ from bot.model.message import Block
 from bot.model.ratings import MAX_COMMENT, REASONS
 from bot.slack.views import View
 from bot.storage.questions import Pool, storable
+from bot.translation import N_
+from bot.translation import gettext as _
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
 from bot.views.forms import checkboxes, choice, input_block, text_input
 
 log = logging.getLogger(__name__)
 
-UNKNOWN_RATING = "I no longer have this answer, so there is nothing to add. Close this window."
+UNKNOWN_RATING = N_("I no longer have this answer, so there is nothing to add. Close this window.")
 
 CALLBACK_ID = "feedback_modal"
 REASONS_INPUT, COMMENT_INPUT, CONSENT_INPUT = "reasons", "comment", "consent"
@@ -32,8 +34,8 @@ AGREED = "agreed"
 def thumbs(below: Below) -> Block:
     """Return the row with the thumbs."""
     up, down = (
-        {"text": plain(label), "accessibility_label": f"{label} answer", "value": value}
-        for value, label in (("up", "Good"), ("down", "Bad"))
+        {"text": plain(label), "accessibility_label": spoken, "value": value}
+        for value, label, spoken in (("up", _("Good"), _("Good answer")), ("down", _("Bad"), _("Bad answer")))
     )
     buttons = {"type": "feedback_buttons", "action_id": FEEDBACK, "positive_button": up, "negative_button": down}
     return {"type": "context_actions", "block_id": f"feedback:{below.question_id}", "elements": [buttons]}
@@ -49,49 +51,52 @@ async def rate_answer(click: Click, context: ListenerContext, *, ratings: Feedba
     """Record the thumb of a person who sees the answer; for a bad answer, open the form."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None or click.choice not in {"up", "down"}:
-        return text_reply(UNKNOWN_ANSWER)
+        return text_reply(_(UNKNOWN_ANSWER))
     if not may_see(row, click, context.commands):
-        return text_reply("Only people who see this answer can rate it.")
+        return text_reply(_("Only people who see this answer can rate it."))
     up = click.choice == "up"
     await ratings.rate(row.id, click.user, up=up)
     log.info("answer.rated", extra=row.ids | {"action": click.choice})
     if up:
-        return text_reply("Thanks, I noted that this answer is good.")
+        return text_reply(_("Thanks, I noted that this answer is good."))
     view = feedback_view(row.id, by_asker=click.is_by_asker(row))
     if await open_modal(context, click.trigger_id, view) is None:
         return None
     return text_reply(
-        "Thanks, I noted that this answer is bad, but Slack didn’t open the form for the reason. Click again to add it."
+        _(
+            "Thanks, I noted that this answer is bad, but Slack didn’t open the form for the reason. "
+            "Click again to add it."
+        )
     )
 
 
 def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
     """Build the form; only the asker can allow admins to read the question."""
-    reasons = checkboxes(REASONS_INPUT, [choice(value, label) for value, label in REASONS.items()])
+    reasons = checkboxes(REASONS_INPUT, [choice(value, _(label)) for value, label in REASONS.items()])
     comment = text_input(COMMENT_INPUT, multiline=True, max_length=MAX_COMMENT)
     blocks = [
-        input_block(REASONS_INPUT, "What was wrong?", reasons, optional=True),
-        input_block(COMMENT_INPUT, "In your own words", comment, optional=True),
+        input_block(REASONS_INPUT, _("What was wrong?"), reasons, optional=True),
+        input_block(COMMENT_INPUT, _("In your own words"), comment, optional=True),
     ]
     if by_asker:
-        consent = checkboxes(CONSENT_INPUT, [choice(AGREED, "The admins of this app may read my question")])
-        blocks.append(input_block(CONSENT_INPUT, "May others read it?", consent, optional=True))
+        consent = checkboxes(CONSENT_INPUT, [choice(AGREED, _("The admins of this app may read my question"))])
+        blocks.append(input_block(CONSENT_INPUT, _("May others read it?"), consent, optional=True))
     return modal(
         CALLBACK_ID,
-        "A bad answer",
+        _("A bad answer"),
         blocks,
-        submit="Send",
-        close="Skip",
+        submit=_("Send"),
+        close=_("Skip"),
         metadata={"question": str(question_id)},
     )
 
 
-async def explain_rating(submitted: Submission, _: ListenerContext, *, ratings: FeedbackStore) -> Response | None:
+async def explain_rating(submitted: Submission, __: ListenerContext, *, ratings: FeedbackStore) -> Response | None:
     """Record the reasons for the person's own thumb."""
     try:
         question_id = UUID(str(submitted.metadata.get("question")))
     except ValueError:
-        return errors(**{REASONS_INPUT: UNKNOWN_RATING})
+        return errors(**{REASONS_INPUT: _(UNKNOWN_RATING)})
     explained = await ratings.explain(
         question_id,
         submitted.user,
@@ -99,7 +104,7 @@ async def explain_rating(submitted: Submission, _: ListenerContext, *, ratings: 
         comment=str(submitted.value(COMMENT_INPUT) or ""),
         agreed=AGREED in (submitted.value(CONSENT_INPUT) or ()),
     )
-    return None if explained else errors(**{REASONS_INPUT: UNKNOWN_RATING})
+    return None if explained else errors(**{REASONS_INPUT: _(UNKNOWN_RATING)})
 
 
 _RATE = """

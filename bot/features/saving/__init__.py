@@ -23,6 +23,8 @@ from bot.listeners.clicks import (
 )
 from bot.listeners.context import ListenerContext
 from bot.listeners.files import send_file
+from bot.translation import N_
+from bot.translation import gettext as _
 from bot.worker.background import FileUploader
 from perplexity.threads import run_in_thread
 
@@ -43,16 +45,18 @@ async def save_answer(click: Click, context: ListenerContext, *, files: FileUplo
     kept = await context.questions.result(row.id) if row is not None else None
     command = command_of(row, context.commands) if row is not None else None
     if row is None or kept is None or command is None:
-        return text_reply(UNKNOWN_ANSWER)
+        return text_reply(_(UNKNOWN_ANSWER))
     if not may_see(row, click, context.commands):
-        return text_reply(NOT_YOUR_ANSWER)
+        return text_reply(_(NOT_YOUR_ANSWER))
     question = command.parse_question_text(row.text)
     file = await run_in_thread(result_file, kept.result, question=question, asked_at=kept.asked_at)
-    return await send_file(file, row, click, context, files, what="the answer")
+    return await send_file(file, row, click, context, files, what=N_("the answer"))
 
 
 FEATURE = Feature(
     name="saving",
     start=start,
-    answer_parts=(AnswerPart(name=SAVE, place="choice", label="Save as Markdown", offered=attrgetter("saves_files")),),
+    answer_parts=(
+        AnswerPart(name=SAVE, place="choice", label=N_("Save as Markdown"), offered=attrgetter("saves_files")),
+    ),
 )

@@ -12,16 +12,18 @@ from bot.blocks.words import utc_minute
 from bot.listeners.files import markdown_file
 from bot.model.message import MarkdownFile
 from bot.model.results import Result, SearchPage
+from bot.translation import N_, money, ngettext
+from bot.translation import gettext as _
 from perplexity.attempts import Attempt, cost_with_failures
 from perplexity.citations import number_citations
 from perplexity.deepdive.report import close_code, neutralize, neutralize_line, quote_passages, source_line
-from perplexity.formatting import format_dollars, format_duration, pluralize
+from perplexity.formatting import format_dollars, format_duration
 from perplexity.notes import fallback_notice
 from perplexity.types import Answer, Source
 from perplexity.validation import shorten_answer
 
 MAX_HEADING = 200
-_UNTITLED = "Answer"
+_UNTITLED = N_("Answer")
 """The heading and the title of a file whose question is empty."""
 
 _WORD_JOINER = "\u2060"
@@ -31,12 +33,17 @@ def result_file(result: Result, *, question: str, asked_at: datetime) -> Markdow
     """Return an answer or search results as a file: the question, the text, its sources, the provider and the time."""
     kind = "search" if isinstance(result, SearchPage) else "answer"
     blocks = _page_blocks(result) if isinstance(result, SearchPage) else _answer_blocks(shorten_answer(result))
-    content = "\n\n".join(filter(None, [*_question(question), *blocks, f"Asked on {utc_minute(asked_at)}"])) + "\n"
-    return markdown_file(question, beginning=kind, title=one_line(question) or _UNTITLED, content=content)
+    content = (
+        "\n\n".join(
+            filter(None, [*_question(question), *blocks, _("Asked on {time}").format(time=utc_minute(asked_at))])
+        )
+        + "\n"
+    )
+    return markdown_file(question, beginning=kind, title=one_line(question) or _(_UNTITLED), content=content)
 
 
 def _question(question: str) -> Iterator[str]:
-    line = neutralize_line(question) or _UNTITLED
+    line = neutralize_line(question) or _(_UNTITLED)
     heading = shorten(line, MAX_HEADING)
     # Number signs at the end would be parsed as the end of the heading.
     yield f"# {heading}{_WORD_JOINER if heading.endswith('#') else ''}"
@@ -51,7 +58,7 @@ def _answer_blocks(answer: Answer) -> Iterator[str]:
     numbered = tuple(replace(source, number=place, aliases=()) for place, source in enumerate(listed, 1))
     yield close_code(neutralize(cited.text, numbered).strip("\n")) or EMPTY
     yield from _source_list(numbered, more)
-    cut = "" if answer.incomplete is None else "This answer is incomplete: the model stopped early."
+    cut = "" if answer.incomplete is None else _("This answer is incomplete: the model stopped early.")
     yield from _remarks([cut, *answer.notes])
     effort = answer.effort or answer.model or ""
     yield _facts(answer.provider, effort, answer.seconds, answer.usage.cost_usd, answer.failed)
@@ -70,8 +77,8 @@ def _page_blocks(page: SearchPage) -> Iterator[str]:
 
 def _source_list(sources: Sequence[Source], more: int) -> Iterator[str]:
     if sources:
-        rest = [f"({pluralize(more, 'more source')} read.)"] if more else []
-        yield "\n".join(["Sources:", "", *map(source_line, sources), *([""] if rest else []), *rest])
+        rest = [ngettext("({count} more source read.)", "({count} more sources read.)", more)] if more else []
+        yield "\n".join([_("Sources:"), "", *map(source_line, sources), *([""] if rest else []), *rest])
 
 
 def _remarks(sentences: Iterable[str]) -> Iterator[str]:
@@ -79,7 +86,7 @@ def _remarks(sentences: Iterable[str]) -> Iterator[str]:
 
 
 def _facts(provider: str, effort: str, seconds: float, cost_usd: float | None, failed: Sequence[Attempt]) -> str:
-    cost = format_dollars(cost_with_failures(cost_usd, failed))
+    cost = money(format_dollars(cost_with_failures(cost_usd, failed)))
     duration = format_duration(seconds) if seconds else ""
     parts = (neutralize_line(provider), neutralize_line(effort), duration, cost)
     return " · ".join(filter(None, parts))

@@ -11,6 +11,7 @@ from bot.feature import Core, Feature, Running
 from bot.features.sharing import preview
 from bot.features.sharing.posting import ShareStore, Sharing
 from bot.storage.database import DatabaseRetry
+from bot.translation import N_
 
 SHARE_SECONDS = 20.0
 """How long the end of a share waits for the database to record it."""
@@ -33,5 +34,5 @@ def start(core: Core) -> Running:
 FEATURE = Feature(
     name="sharing",
     start=start,
-    answer_parts=(AnswerPart(name=SHARE, label="Share", primary=True, offered=attrgetter("private")),),
+    answer_parts=(AnswerPart(name=SHARE, label=N_("Share"), primary=True, offered=attrgetter("private")),),
 )

@@ -34,6 +34,7 @@ from bot.slack.messages import (
 )
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool
+from bot.translation import gettext as _
 
 log = logging.getLogger(__name__)
 
@@ -94,14 +95,16 @@ class Sharing:
         await self._record(share, result, posted)
         if isinstance(result, Sent) and all(stamps):
             undo = undo_button(share.question_id, share.channel_id, [stamp for stamp in stamps if stamp])
-            await self._tell(share, f"Shared in {share.channel}.", undo)
+            await self._tell(share, _("Shared in {channel}.").format(channel=share.channel), undo)
         elif sentence := _sentence(share, result, posted, app=self.app):
             await self._tell(share, sentence)
 
     async def delete(self, channel_id: str, stamps: Sequence[str], *, response_url: str | None) -> None:
         """Delete the messages of a share, and say so in place of the notice with the button. Raises nothing."""
         deleted = [isinstance(await delete(self.chat, channel_id, ts), Sent) for ts in stamps]
-        said = "Deleted. Only you see this answer now." if all(deleted) else "Slack didn’t let me delete all of it."
+        said = (
+            _("Deleted. Only you see this answer now.") if all(deleted) else _("Slack didn’t let me delete all of it.")
+        )
         if response_url is not None and is_slack_url(response_url, slack_api_url=self.slack_api_url):
             message = spoken(section(said))
             await self.response_urls.post(response_url, message, audience=Audience.ASKER, replace=True)
@@ -142,7 +145,7 @@ class Sharing:
     ) -> PostResult:
         """Post until Slack accepts the message, may have accepted it, or refuses it for good."""
         result = await post(message)
-        for _ in range(MAX_TRIES - 1):
+        for __ in range(MAX_TRIES - 1):
             match result:
                 case Rejected() if message.blocks:
                     message = without_blocks(message)
@@ -187,23 +190,28 @@ def _sentence(share: Share, result: PostResult, posted: int, *, app: str) -> str
         case Sent():
             return ""
         case Retryable(maybe_posted=True):
-            return f"Slack didn’t confirm that it posted your answer. Look in {channel}: I won’t post it a second time."
+            return _(
+                "Slack didn’t confirm that it posted your answer. Look in {channel}: I won’t post it a second time."
+            ).format(channel=channel)
         case _ if posted:
-            count = len(share.messages)
-            return f"Slack accepted only the first {posted} of {count} messages of your answer in {channel}."
+            return _("Slack accepted only the first {posted} of {count} messages of your answer in {channel}.").format(
+                posted=posted, count=len(share.messages), channel=channel
+            )
         case RouteClosed(error=error):
             return _refusal(error, channel, app=app)
-    return "Slack didn’t accept what you shared. Please share again in a minute."
+    return _("Slack didn’t accept what you shared. Please share again in a minute.")
 
 
 def _refusal(error: str, channel: str, *, app: str) -> str:
     if error in _NOT_A_MEMBER_ERRORS:
-        return f"I’m not in {channel}. Type `/invite @{app}` there, then share again."
-    if error == _ASKER_LEFT:
-        return f"You’re not a member of {channel}, so I didn’t share the answer. Join it, then share again."
-    if error == _NOT_CHECKED:
-        return f"I can’t check that you’re a member of {channel}, so I didn’t share the answer. Ask again there."
-    return f"Slack doesn’t let me post in {channel}, so I didn’t share the answer."
+        said = _("I’m not in {channel}. Type `/invite @{app}` there, then share again.")
+    elif error == _ASKER_LEFT:
+        said = _("You’re not a member of {channel}, so I didn’t share the answer. Join it, then share again.")
+    elif error == _NOT_CHECKED:
+        said = _("I can’t check that you’re a member of {channel}, so I didn’t share the answer. Ask again there.")
+    else:
+        said = _("Slack doesn’t let me post in {channel}, so I didn’t share the answer.")
+    return said.format(channel=channel, app=app)
 
 
 _BEGIN = """

@@ -49,6 +49,8 @@ from bot.model.question import QuestionRow
 from bot.model.results import KeptResult, SearchPage
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import ENGLISH, N_, language_of
+from bot.translation import gettext as _
 from bot.views.base import MAX_TITLE, Response, Submission, changes, errors, modal, open_for_click, shows, submission
 from bot.views.forms import checkboxes, choice, input_block, text_input
 from perplexity.threads import run_in_thread_if_long
@@ -59,19 +61,19 @@ log = logging.getLogger(__name__)
 CALLBACK_ID = "share_modal"
 COMMENT, PARTS = "comment", "parts"
 
-_TITLE = "Share this answer"
-ALREADY_PUBLIC = "Everyone here sees this answer already."
-ALREADY_SHARED = "You’ve shared this answer already."
-MAYBE_SHARED = "You’ve shared this answer already, but Slack didn’t confirm it. Look in the channel."
-TOO_LONG = "This answer is too long for a preview, so I can’t share it. Ask for a shorter one, and share that."
-TOO_LATE_TO_UNDO = "It’s too late to undo this share. An admin can delete the post."
-NO_PARTS = "Choose at least one part."
-_NOTHING_CHOSEN = "Nothing is chosen, so nothing would be shared."
+_TITLE = N_("Share this answer")
+ALREADY_PUBLIC = N_("Everyone here sees this answer already.")
+ALREADY_SHARED = N_("You’ve shared this answer already.")
+MAYBE_SHARED = N_("You’ve shared this answer already, but Slack didn’t confirm it. Look in the channel.")
+TOO_LONG = N_("This answer is too long for a preview, so I can’t share it. Ask for a shorter one, and share that.")
+TOO_LATE_TO_UNDO = N_("It’s too late to undo this share. An admin can delete the post.")
+NO_PARTS = N_("Choose at least one part.")
+_NOTHING_CHOSEN = N_("Nothing is chosen, so nothing would be shared.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Opened:
-    """The state of an open view: Slack's address for the click, and the preview's words on asker and time.
+    """The state of an open view: Slack's address for the click, and the preview's language and words on asker and time.
 
     `shown` are the places of the sections that the preview shows.
     """
@@ -82,6 +84,7 @@ class _Opened:
     channel: str
     response_url: str = field(repr=False)
     posts_there: bool
+    language: str = ENGLISH
     shown: tuple[int, ...] = ()
 
     @property
@@ -102,7 +105,7 @@ class _Opened:
     @property
     def place(self) -> str:
         """The asker's name for the channel."""
-        return f"#{self.channel}" if self.channel else "that channel"
+        return f"#{self.channel}" if self.channel else _("that channel")
 
 
 def register(app: AsyncApp, context: ListenerContext, *, shares: Sharing) -> None:
@@ -121,10 +124,10 @@ async def undo(click: Click, context: ListenerContext, *, shares: Sharing) -> Cl
     """Start deleting a share of the last minute; say so if it is too late."""
     row = await clicked_question(click, context, needs_text=False)
     if row is not None and not click.is_by_asker(row):
-        return text_reply(NOT_YOUR_ANSWER)
+        return text_reply(_(NOT_YOUR_ANSWER))
     channel_id, *stamps = click.choice.split(":")
     if row is None or not await shares.store.take_back(row.id, channel_id):
-        return ClickReply(message=text_message(TOO_LATE_TO_UNDO), replaces=True)
+        return ClickReply(message=text_message(_(TOO_LATE_TO_UNDO)), replaces=True)
     context.start(shares.delete(channel_id, stamps, response_url=click.response_url))
     return None
 
@@ -134,25 +137,27 @@ async def open_share(click: Click, context: ListenerContext, *, shares: Sharing)
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
     if row is None or kept is None:
-        return text_reply(UNKNOWN_ANSWER)
+        return text_reply(_(UNKNOWN_ANSWER))
     if not click.is_by_asker(row):
-        return text_reply(NOT_YOUR_ANSWER)
+        return text_reply(_(NOT_YOUR_ANSWER))
     if not _is_private(row, context):
-        return text_reply(ALREADY_PUBLIC)
+        return text_reply(_(ALREADY_PUBLIC))
     if (state := await shares.store.state(row.id, row.channel_id)) is not None:
         return text_reply(_already(state))
     posts_there = click.channel == row.channel_id
+    of_place = await context.preferences.get(team_id=row.team_id, user_id=row.user_id, channel_id=row.channel_id)
     opened = _Opened(
         question=row.id,
-        by=shorten(click.user_name, 80) or "a member",
+        by=shorten(click.user_name, 80) or _("a member"),
         asked=int(monotonic() - row.received),
         channel="" if click.channel_name in UNNAMED_CHANNELS or not posts_there else click.channel_name,
         response_url=click.response_url or "",
         posts_there=posts_there,
+        language=language_of(of_place.channel.language),
     )
     view = await _in_thread(kept, share_view, _shared(row, kept, opened, context), opened)
     if view is None:
-        return text_reply(TOO_LONG)
+        return text_reply(_(TOO_LONG))
     return await open_for_click(click, context, view, on_top=click.in_modal)
 
 
@@ -163,38 +168,39 @@ def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | 
         return None
     everything = range(len(sections))
     places = everything if chosen is None else [place for place in everything if place in chosen]
-    title = f"Share in #{opened.channel}" if opened.channel else _TITLE
+    title = _("Share in #{channel}").format(channel=opened.channel) if opened.channel else _(_TITLE)
     blocks: list[Block] = [_comment_input()]
     if len(sections) > 1:
         blocks.append(_parts_input(sections, places))
-    blocks += [{"type": "divider"}, context_block("Preview, without your comment")]
+    blocks += [{"type": "divider"}, context_block(_("Preview, without your comment"))]
     if others:
         names = ", ".join(f"“{escape(shorten(section.label, 60))}”" for section in others)
-        blocks.append(context_block(warning(f"Too long for one share, so these are left out: {names}")))
+        said = _("Too long for one share, so these are left out: {names}").format(names=names)
+        blocks.append(context_block(warning(said)))
     blocks += (
         preview_blocks(shared_blocks(shared, _chosen(sections, others, places)))
         if places
-        else [context_block(_NOTHING_CHOSEN)]
+        else [context_block(_(_NOTHING_CHOSEN))]
     )
     return modal(
         CALLBACK_ID,
-        title if len(title) <= MAX_TITLE else _TITLE,
+        title if len(title) <= MAX_TITLE else _(_TITLE),
         blocks,
-        submit="Share",
-        close="Cancel",
+        submit=_("Share"),
+        close=_("Cancel"),
         metadata=replace(opened, shown=tuple(places)).metadata,
     )
 
 
 def _comment_input() -> Block:
-    element = text_input(COMMENT, multiline=True, max_length=MAX_COMMENT, placeholder="Say why you share it")
-    return input_block(COMMENT, "Your comment", element, optional=True)
+    element = text_input(COMMENT, multiline=True, max_length=MAX_COMMENT, placeholder=_("Say why you share it"))
+    return input_block(COMMENT, _("Your comment"), element, optional=True)
 
 
 def _parts_input(sections: Sequence[Section], chosen: Collection[int]) -> Block:
     options = [choice(str(place), section.label) for place, section in enumerate(sections)]
     element = checkboxes(PARTS, options, chosen=map(str, chosen))
-    return input_block(PARTS, "What to share", element, optional=True, dispatch=True)
+    return input_block(PARTS, _("What to share"), element, optional=True, dispatch=True)
 
 
 def _chosen(
@@ -238,11 +244,11 @@ async def share_answer(submitted: Submission, context: ListenerContext, *, share
     if places is not None and places != set(opened.shown):
         # The last update of the preview failed, or is still in progress.
         view = await _in_thread(kept, share_view, shared, opened, places)
-        return errors(**{COMMENT: TOO_LONG}) if view is None else shows(view)
+        return errors(**{COMMENT: _(TOO_LONG)}) if view is None else shows(view)
     comment = str(submitted.value(COMMENT) or "")
     messages = await _in_thread(kept, _messages, shared, places, comment)
     if not messages:
-        return errors(**{PARTS: NO_PARTS})
+        return errors(**{PARTS: _(NO_PARTS)})
     share = Share(
         question_id=row.id,
         user_id=row.user_id,
@@ -254,7 +260,7 @@ async def share_answer(submitted: Submission, context: ListenerContext, *, share
     )
     if not await shares.store.begin(share.question_id, share.channel_id):
         state = await shares.store.state(row.id, row.channel_id)
-        return errors(**{COMMENT: UNKNOWN_ANSWER if state is None else _already(state)})
+        return errors(**{COMMENT: _(UNKNOWN_ANSWER) if state is None else _already(state)})
     context.start(shares.post(share))
     return None
 
@@ -274,12 +280,12 @@ async def _find(
     try:
         row = await find_question(opened.question, context) if opened is not None else None
     except TextDeleted:
-        return TEXT_DELETED
+        return _(TEXT_DELETED)
     kept = await context.questions.result(row.id) if row is not None else None
     if opened is None or row is None or kept is None:
-        return UNKNOWN_ANSWER
+        return _(UNKNOWN_ANSWER)
     if row.user_id != submitted.user or row.team_id not in submitted.teams or not _is_private(row, context):
-        return NOT_YOUR_ANSWER
+        return _(NOT_YOUR_ANSWER)
     return _shared(row, kept, opened, context), opened, row, kept
 
 
@@ -293,7 +299,7 @@ def _shared(row: QuestionRow, kept: KeptResult, opened: _Opened, context: Listen
     request = command.parse(row.text) if command is not None and isinstance(kept.result, SearchPage) else None
     question = command.parse_question_text(row.text) if command is not None else ""
     query = request.query if isinstance(request, SearchRequest) else Query(text=question)
-    return SharedAnswer(result=kept.result, query=query, by=opened.by, asked=opened.asked)
+    return SharedAnswer(result=kept.result, query=query, by=opened.by, asked=opened.asked, language=opened.language)
 
 
 def _places(submitted: Submission) -> set[int] | None:
@@ -310,4 +316,4 @@ async def _in_thread(kept: KeptResult, call: Any, *arguments: Any) -> Any:
 
 
 def _already(state: ShareState) -> str:
-    return ALREADY_SHARED if state is ShareState.POSTED else MAYBE_SHARED
+    return _(ALREADY_SHARED if state is ShareState.POSTED else MAYBE_SHARED)

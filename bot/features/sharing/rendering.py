@@ -18,6 +18,8 @@ from bot.blocks.sources import result_blocks
 from bot.blocks.words import ago
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.results import Result, SearchPage
+from bot.translation import ENGLISH, speaking
+from bot.translation import gettext as _
 from perplexity.block_parser import BlockKind
 from perplexity.citations import drop_markers, number_citations
 from perplexity.markdown import Document, parse
@@ -58,12 +60,16 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedAnswer:
-    """An answer to share: the result, the question, the person who shares it, and the question's age in seconds."""
+    """An answer to share: the result, the question, the person who shares it, and the question's age in seconds.
+
+    `language` is that of the texts around it, as in `bot.translation`: the channel's.
+    """
 
     result: Result
     query: Query
     by: str
     asked: float
+    language: str = ENGLISH
 
 
 def split_sections(result: Result) -> tuple[Section, ...]:
@@ -114,7 +120,9 @@ def _groups(items: Sequence[T], most: int) -> list[Sequence[T]]:
 def _joined(group: Sequence[Section]) -> Section:
     first, more = group[0], len(group) - 1
     return Section(
-        label=f"{shorten(first.label, MAX_LABEL - 12)} + {more} more" if more else first.label,
+        label=_("{first} + {more} more").format(first=shorten(first.label, MAX_LABEL - 12), more=more)
+        if more
+        else first.label,
         passages=tuple(passage for one in group for passage in one.passages),
         results=tuple(source for one in group for source in one.results),
     )
@@ -148,14 +156,15 @@ def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None, *, com
 
     Sections come with their own sources.
     """
-    result = shared.result if chosen is None else _only(shared.result, chosen)
-    if isinstance(result, SearchPage):
-        body: Sequence[Block | Part] = result_blocks(result.results, query=shared.query)
-    else:
-        original = shared.result if isinstance(shared.result, Answer) else result
-        body, _ = render_answer(shorten_answer(result), original=original)
-    words = clean(comment).strip()[:MAX_COMMENT]
-    return [context(_head(shared)), *([_comment(words)] if words else []), *body]
+    with speaking(shared.language):
+        result = shared.result if chosen is None else _only(shared.result, chosen)
+        if isinstance(result, SearchPage):
+            body: Sequence[Block | Part] = result_blocks(result.results, query=shared.query)
+        else:
+            original = shared.result if isinstance(shared.result, Answer) else result
+            body, __ = render_answer(shorten_answer(result), original=original)
+        words = clean(comment).strip()[:MAX_COMMENT]
+        return [context(_head(shared)), *([_comment(words)] if words else []), *body]
 
 
 def _only(result: Result, chosen: Iterable[Section]) -> Result:
@@ -179,8 +188,9 @@ def _only(result: Result, chosen: Iterable[Section]) -> Result:
 def _head(shared: SharedAnswer) -> str:
     """Return the question and who shares its answer, with its age if it is more than an hour."""
     by = escape(shorten(one_line(shared.by), 80))
-    asked = f"asked {ago(shared.asked)}" if shared.asked >= HOUR else ""
-    return " · ".join(filter(None, (quote_question(shared.query.text, Audience.CHANNEL), f"shared by *{by}*", asked)))
+    asked = _("asked {time}").format(time=ago(shared.asked)) if shared.asked >= HOUR else ""
+    said = _("shared by *{person}*").format(person=by)
+    return " · ".join(filter(None, (quote_question(shared.query.text, Audience.CHANNEL), said, asked)))
 
 
 def preview_blocks(blocks: Sequence[Block | Part]) -> list[Block]:
