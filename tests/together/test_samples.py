@@ -60,9 +60,11 @@ from bot.model.spending import NO_BUDGETS, NO_SPENDING
 from bot.privacy.sent_requests import SentRequests
 from bot.slack.users import Management
 from bot.slack.views import View
+from bot.translation import LANGUAGES, speaking
 from bot.views.ask import ask_view
 from bot.views.base import modal
 from bot.views.sources import sources_view
+from fake_slack.limits import check_message, check_view
 from perplexity.claims.types import CheckedClaim, CheckedClaims, ProposedClaims, Verdict
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.filters import NO_FILTERS
@@ -244,6 +246,14 @@ def test_the_text_of_each_kind_of_message_says_what_it_shows() -> None:
 
     assert shortened == {"longest answer"}
     assert {kind: words for kind, words in left_out.items() if words and kind not in shortened} == {}
+
+
+def test_slack_accepts_them_in_every_language() -> None:
+    for language in LANGUAGES:
+        with speaking(language):
+            shown = list(samples())
+        for one in shown:
+            assert (check_view(one["view"]) if "view" in one else check_message(one["message"])) == [], one["kind"]
 
 
 if __name__ == "__main__":

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import date
 from uuid import uuid4
 
 import pytest
 from psycopg.errors import UndefinedTable
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.features.budgets.notices import BudgetWatch
-from bot.model.spending import Budgets, Ended, Reservation
+from bot.features.budgets.notices import BudgetWatch, notice_text
+from bot.model.spending import BudgetNotice, Budgets, Ended, Reservation, Scope
 from bot.slack.messages import Chat
 from bot.storage.ledger import TELLING_SECONDS, Ledger
 from bot.storage.questions import Pool, connection_pool
+from bot.translation import speaking
 from bot.worker.admin_notices import AdminNotices
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
@@ -139,3 +141,40 @@ async def age_claims(pool: Pool) -> None:
         await connection.execute(
             "UPDATE budget_use SET telling_since = telling_since - %s * interval '1 second'", (TELLING_SECONDS + 1,)
         )
+
+
+@pytest.mark.parametrize(
+    ("scope", "subject", "english", "german"),
+    [
+        ("user", "U1", "<@U1>’s budget for 2 November", "Das Budget von <@U1> für den 2. November"),
+        (
+            "channel_week",
+            "C1",
+            "<#C1>’s budget for the week from 2 November",
+            "Das Budget von <#C1> für die Woche ab dem 2. November",
+        ),
+        (
+            "workspace_week",
+            "",
+            "The workspace’s budget for the week from 2 November",
+            "Das Budget des Workspace für die Woche ab dem 2. November",
+        ),
+        ("workspace", "", "The workspace’s budget for November", "Das Budget des Workspace für November"),
+    ],
+)
+def test_what_a_notice_says(scope: Scope, subject: str, english: str, german: str) -> None:
+    notice = BudgetNotice(
+        team_id="T1",
+        scope=scope,
+        subject=subject,
+        period=date(2026, 11, 2),
+        percent=80,
+        spent=1_600_000_000,
+        allowed=2_000_000_000,
+    )
+
+    told = f"{english} is 80% used: $1,600.00 of $2,000.00. Change it with `/pplx budget`."
+    assert notice_text(notice, slash="/pplx") == told
+    with speaking("de"):
+        told = f"{german} ist zu 80 % verbraucht: 1.600,00 $ von 2.000,00 $. Ändere es mit `/pplx budget`."
+        assert notice_text(notice, slash="/pplx").replace("\xa0", " ") == told

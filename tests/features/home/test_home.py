@@ -87,7 +87,7 @@ async def test_ten_thousand_questions(harness: Driver) -> None:
         text,
     )
 
-    text = await harness.open_home("This month: 10000 questions, $0.00")
+    text = await harness.open_home("This month: 10,000 questions, $0.00")
 
     assert text.count('"more"') == 15
 
