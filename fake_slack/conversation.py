@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from fake_slack import payloads, response_urls, web_api
@@ -17,10 +18,15 @@ from fake_slack.workspace import BOT_USER_ID, USER_ID, YOU, Channel
 MAX_LINES = 200
 """The most command lines that are kept in case an answer makes them public."""
 
+_LINK = re.compile(r"https?://\S")
+
 
 @dataclass(kw_only=True)
 class Conversation:
-    """Sends lines and clicks to the app, and puts the app's messages into the timeline."""
+    """Sends lines and clicks to the app, and puts the app's messages into the timeline.
+
+    `events` are those that the app has subscribed to.
+    """
 
     timeline: Timeline
     sender: Sender
@@ -29,6 +35,7 @@ class Conversation:
     response_base: str
     secret: str = field(repr=False)
     clock: Callable[[], float]
+    events: Collection[str] = ("app_mention", "message.im")
     _lines: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -39,7 +46,7 @@ class Conversation:
         """Post a line from the composer: commands, mentions and direct messages also go to the app."""
         name, _, text = line.strip().partition(" ")
         if not name.startswith("/"):
-            await self._message(line.strip(), channel=channel, thread_ts=thread_ts)
+            await self._compose(line.strip(), channel=channel, thread_ts=thread_ts)
         elif name not in self.commands:
             self._post_ephemeral(
                 channel, f"`{_inline_code(name)}` is not a valid command. Try {_either(self.commands)}.", thread_ts
@@ -49,7 +56,7 @@ class Conversation:
                 channel, f"`{name}` is not supported in threads. Mention `@{self.app_name}` here instead.", thread_ts
             )
         else:
-            await self._command(name, text.strip(), channel=channel)
+            await self.command(name, text.strip(), channel=channel)
 
     async def click(self, message: SlackMessage, action: Mapping[str, Any], *, channel: Channel) -> None:
         """Send a click to the app; `action` is the element with the chosen value, as Slack reports it."""
@@ -79,11 +86,11 @@ class Conversation:
             thread_ts=thread_ts,
             user=USER_ID,
             streams=self.timeline.press_stop(channel.id, thread_ts),
-            event_ts=(now := self.timeline.next_ts()),
+            event_ts=self.timeline.next_ts(),
         )
         self.timeline.around.set_status(channel.id, thread_ts, "")
         try:
-            await self.sender.send_event(payloads.event_envelope(YOU, event, at=float(now)))
+            await self._report(event)
         except AckError as error:
             self._post_ephemeral(channel, f"{self.app_name} did not take the stop: “{error}”", thread_ts)
 
@@ -102,27 +109,45 @@ class Conversation:
         await web_api.check({"text": text, "blocks": blocks})
         self._show(ticket, payload)
 
-    async def _message(self, line: str, *, channel: Channel, thread_ts: str | None) -> None:
+    async def _compose(self, line: str, *, channel: Channel, thread_ts: str | None) -> None:
+        if not channel.is_im and not self._mentioned.search(line):
+            start = f" or start with {_either(self.commands)}" if thread_ts is None else " here"
+            how = f"To ask something, mention `@{self.app_name}`{start}."
+            await self.say(line, channel=channel, thread_ts=thread_ts)
+            self._post_ephemeral(channel, how, thread_ts)
+            return
+        try:
+            await self.say(line, channel=channel, thread_ts=thread_ts)
+        except AckError as error:
+            self._post_ephemeral(channel, f"{self.app_name} did not take this message: “{error}”", thread_ts)
+
+    async def say(self, line: str, *, channel: Channel, thread_ts: str | None = None) -> None:
+        """Post a message, and report it to the app by the events that it has subscribed to. Raises `AckError`.
+
+        The preview of a link in it comes as an edit, which leaves the text as it was.
+        """
         text = _escape(line)
         shown = self._mentioned.sub(f"<@{BOT_USER_ID}|{self.app_name}>", text)
         message = _message(channel.id, self.timeline.next_ts(), Author.YOU, shown)
         message = self.timeline.put(replace(message, thread_ts=thread_ts))
         self.timeline.around.suggest(channel.id, ())
-        if not channel.is_im and shown == text:
-            start = f" or start with {_either(self.commands)}" if thread_ts is None else " here"
-            how = f"To ask something, mention `@{self.app_name}`{start}."
-            self._post_ephemeral(channel, how, thread_ts)
-            return
         reported = self._mentioned.sub(f"<@{BOT_USER_ID}>", text)
-        event = payloads.message_event(
-            YOU, reported, channel=channel.id, ts=message.ts, thread_ts=thread_ts, direct=channel.is_im
+        event_of = partial(
+            payloads.message_event, YOU, reported, channel=channel.id, ts=message.ts, thread_ts=thread_ts
         )
-        try:
-            await self.sender.send_event(payloads.event_envelope(YOU, event, at=float(message.ts)))
-        except AckError as error:
-            self._post_ephemeral(channel, f"{self.app_name} did not take this message: “{error}”", thread_ts)
+        if shown != text and not channel.is_im and "app_mention" in self.events:
+            await self._report(event_of())
+        if channel.is_member and ("message.im" if channel.is_im else "message.channels") in self.events:
+            event = event_of(channel_type="im" if channel.is_im else "channel")
+            await self._report(event)
+            if _LINK.search(text):
+                await self._report(payloads.link_preview(event, event_ts=self.timeline.next_ts()))
 
-    async def _command(self, name: str, text: str, *, channel: Channel) -> None:
+    async def _report(self, event: Mapping[str, Any]) -> None:
+        await self.sender.send_event(payloads.event_envelope(YOU, event, at=self.timeline.now()))
+
+    async def command(self, name: str, text: str, *, channel: Channel) -> None:
+        """Send a slash command to the app, and show its answer, or that there was none."""
         ticket = self._issue_token(channel)
         self._remember(ticket, _escape(f"{name} {text}".strip()))
         form = payloads.slash_command(

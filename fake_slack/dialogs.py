@@ -14,7 +14,7 @@ from fake_slack.request_parsing import BadInput
 from fake_slack.sender import AckError, Sender
 from fake_slack.timeline import Timeline
 from fake_slack.views import FAILURE, View
-from fake_slack.workspace import CHANNELS, Channel, Workspace
+from fake_slack.workspace import Channel, Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +22,14 @@ class Dialogs:
     """Sends a person's actions in views, and shortcuts, to the app.
 
     `issue_response_url` returns a response_url for a channel and a `trigger_id`; `shortcuts` are the entries of the
-    app's manifest.
+    app's manifest, None if it is not known.
     """
 
     timeline: Timeline
     workspace: Workspace
     sender: Sender
     actor: Actor
-    shortcuts: Sequence[Mapping[str, Any]]
+    shortcuts: Sequence[Mapping[str, Any]] | None
     issue_response_url: Callable[[Channel, str], str]
 
     async def open(self, channel: Channel, *, tab: str) -> None:
@@ -49,7 +49,8 @@ class Dialogs:
         Raises BadInput if there is no such shortcut or message, and `AckError`.
         """
         kind = "global" if message_ts is None else "message"
-        if not any((one["callback_id"], one["type"]) == (callback_id, kind) for one in self.shortcuts):
+        known = [(one["callback_id"], one["type"]) for one in self.shortcuts or ()]
+        if self.shortcuts is not None and (callback_id, kind) not in known:
             raise BadInput("callback_id: there is no such shortcut")
         trigger = self.timeline.views.issue_trigger(self.actor.user, channel="" if message_ts is None else channel.id)
         ts = self.timeline.next_ts()
@@ -128,8 +129,8 @@ class Dialogs:
                 "block_id": block_id,
                 "action_id": action_id,
                 "channel_id": channel_id,
-                "response_url": self.issue_response_url(CHANNELS[channel_id], trigger),
+                "response_url": self.issue_response_url(self.workspace.conversations[channel_id], trigger),
             }
             for block_id, action_id, channel_id in selections(view.blocks, view.state)
-            if channel_id in CHANNELS
+            if channel_id in self.workspace.conversations
         ]

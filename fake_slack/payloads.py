@@ -87,11 +87,11 @@ def event_envelope(actor: Actor, event: Mapping[str, Any], *, at: float, id: str
 
 
 def message_event(
-    actor: Actor, text: str, *, channel: str, ts: str, thread_ts: str | None = None, direct: bool
+    actor: Actor, text: str, *, channel: str, ts: str, thread_ts: str | None = None, channel_type: str = ""
 ) -> dict[str, Any]:
-    """Return the event of a person's message: a mention or a direct message; `text` has ids for names."""
+    """Return the event of a person's message; `text` has ids for names. Without a `channel_type` it is a mention."""
     event: dict[str, Any] = {
-        "type": "message" if direct else "app_mention",
+        "type": "message" if channel_type else "app_mention",
         "user": actor.user,
         "text": text,
         "ts": ts,
@@ -99,7 +99,25 @@ def message_event(
         "event_ts": ts,
         "team": actor.team,
     }
-    return event | ({"channel_type": "im"} if direct else {}) | ({"thread_ts": thread_ts} if thread_ts else {})
+    more = {"channel_type": channel_type, "thread_ts": thread_ts}
+    return event | {name: value for name, value in more.items() if value}
+
+
+def link_preview(event: Mapping[str, Any], *, event_ts: str) -> dict[str, Any]:
+    """Return the event of the preview of a link in a message: an edit that leaves its text as it was.
+
+    https://docs.slack.dev/reference/events/message/message_changed
+    """
+    before = {name: value for name, value in event.items() if name not in {"channel", "channel_type", "event_ts"}}
+    return {
+        **event,
+        "subtype": "message_changed",
+        "hidden": True,
+        "ts": event_ts,
+        "event_ts": event_ts,
+        "message": before | {"attachments": [{"id": 1, "fallback": "A page"}]},
+        "previous_message": before,
+    }
 
 
 def home_opened(

@@ -7,18 +7,22 @@ import math
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
-from fake_slack.limits import MAX_BLOCKS, MAX_TEXT, walk
+from fake_slack.limits import MAX_TEXT, walk
 
 Block = dict[str, Any]
 """A Block Kit block as plain JSON."""
 
 MAX_BYTES = 256 * 1024
 """The largest body; the app's longest message has less than half of these 256 KiB."""
+
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
 
 MAX_DEPTH = 40
 _MAX_DIGITS = 20
@@ -43,6 +47,24 @@ async def read_body(request: web.Request, *, max_bytes: int = MAX_BYTES) -> byte
     if len(body) > max_bytes:
         raise web.HTTPRequestEntityTooLarge(max_size=max_bytes, actual_size=len(body))
     return body
+
+
+def is_from_browser(headers: Mapping[str, str]) -> bool:
+    """Return whether a browser sent the request; programs such as the app do not send these headers."""
+    return "Origin" in headers or any(name.lower().startswith("sec-fetch-") for name in headers)
+
+
+async def arguments_of(request: web.Request) -> dict[str, Any]:
+    """Return the fields of a body, which may be JSON or a form. Raises BadInput."""
+    body = await read_body(request)
+    if request.content_type == JSON:
+        return json_object(body) if body else {}
+    if request.content_type != FORM:
+        return {}
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=100))
+    except ValueError:
+        raise BadInput("body: it must be a form in UTF-8") from None
 
 
 def json_object(body: bytes) -> dict[str, Any]:
@@ -113,8 +135,8 @@ def blocks_of(value: object) -> tuple[Block, ...]:
     """Return a message's blocks, none for None. Raises BadInput."""
     if value is None:
         return ()
-    if not isinstance(value, list) or len(value) > MAX_BLOCKS or not all(isinstance(one, dict) for one in value):
-        raise BadInput(f"blocks: they must be a list of at most {MAX_BLOCKS} objects")
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise BadInput("blocks: they must be a list of objects")
     return tuple(value)
 
 

@@ -17,9 +17,7 @@ from urllib.parse import urlencode
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from fake_slack.payloads import interaction_form
-
-FORM = "application/x-www-form-urlencoded"
-JSON = "application/json"
+from fake_slack.request_parsing import FORM, JSON
 
 
 def signature_headers(body: bytes, *, secret: str, now: float) -> dict[str, str]:
@@ -32,37 +30,71 @@ def signature_headers(body: bytes, *, secret: str, now: float) -> dict[str, str]
 ACK_SECONDS = 3.0
 
 
+RETRIES = 3
+"""How often Slack sends an event again that is not acknowledged. https://docs.slack.dev/apis/events-api#retries"""
+
+
 class AckError(Exception):
-    """The app did not acknowledge the request in time; the message is Slack's error name."""
+    """The app did not acknowledge the request in time; the message is Slack's error name.
+
+    `reason` is why Slack sends an event again, empty if the app forbade it.
+    """
+
+    def __init__(self, error: str, *, reason: str) -> None:
+        super().__init__(error)
+        self.reason = reason
+
+
+def ignore(mistake: str) -> None:
+    """Do nothing about a mistake of the app."""
 
 
 @dataclass(kw_only=True)
 class Sender:
     """Posts forms and events to one address over one session.
 
-    `clock` returns seconds since 1970; `ack_seconds` is the timeout.
+    `clock` returns seconds since 1970; `ack_seconds` is the timeout. An event that is not acknowledged is sent again up
+    to `retries` times, without Slack's pauses of a minute and of five; `deliveries` counts all, `last` is the last
+    event. `on_mistake` is called with a sentence on each request that is not acknowledged.
     """
 
     url: str
     signing_secret: str = field(repr=False)
     clock: Callable[[], float] = time.time
     ack_seconds: float = ACK_SECONDS
+    retries: int = 0
+    deliveries: int = 0
+    last: Mapping[str, Any] | None = None
+    on_mistake: Callable[[str], None] = ignore
     _session: ClientSession | None = None
 
     async def send_form(self, fields: Mapping[str, str]) -> dict[str, Any]:
         """Post a form and return the acknowledgement's message, empty if there is none. Raises `AckError`."""
-        return await self._post(urlencode(fields).encode(), content_type=FORM)
+        return await self._post(urlencode(fields).encode(), what=fields.get("command", "form"), content_type=FORM)
 
     async def send_interaction(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Post the payload of an interaction, and return its acknowledgement's message. Raises `AckError`."""
-        return await self.send_form(interaction_form(payload))
+        body = urlencode(interaction_form(payload)).encode()
+        return await self._post(body, what=payload["type"], content_type=FORM)
 
-    async def send_event(self, envelope: Mapping[str, Any]) -> None:
-        """Post an event. Raises `AckError`."""
-        await self._post(json.dumps(envelope).encode(), content_type=JSON)
+    async def send_event(self, envelope: Mapping[str, Any], *, retry: int = 0, reason: str = "http_timeout") -> None:
+        """Post an event, and again if need be; `retry` is the number of a delivery that is not the first.
 
-    async def _post(self, body: bytes, *, content_type: str) -> dict[str, Any]:
-        headers = signature_headers(body, secret=self.signing_secret, now=self.clock())
+        Raises `AckError`.
+        """
+        again = {"X-Slack-Retry-Num": str(retry), "X-Slack-Retry-Reason": reason} if retry else {}
+        self.deliveries += 1
+        self.last = envelope
+        what = f"event {envelope['event']['type']}"
+        try:
+            await self._post(json.dumps(envelope).encode(), what=what, content_type=JSON, **again)
+        except AckError as error:
+            if retry >= self.retries or not error.reason:
+                raise
+            await self.send_event(envelope, retry=retry + 1, reason=error.reason)
+
+    async def _post(self, body: bytes, *, what: str, content_type: str, **more: str) -> dict[str, Any]:
+        headers = signature_headers(body, secret=self.signing_secret, now=self.clock()) | more
         headers |= {"Content-Type": content_type, "User-Agent": "Slackbot 1.0 (playground)"}
         try:
             async with self._open_session().post(
@@ -74,11 +106,16 @@ class Sender:
             ) as response:
                 text = await response.text(errors="replace")
         except TimeoutError:
-            raise AckError("operation_timeout") from None
+            self.on_mistake(f"{what}: operation_timeout, not acknowledged within {self.ack_seconds:g} s")
+            raise AckError("operation_timeout", reason="http_timeout") from None
         except ClientError:
-            raise AckError("dispatch_failed") from None
-        if response.status != 200:
-            raise AckError("dispatch_failed")
+            self.on_mistake(f"{what}: dispatch_failed, no answer from {self.url}")
+            raise AckError("dispatch_failed", reason="connection_failed") from None
+        # https://docs.slack.dev/apis/events-api#responding allows any 2xx, interactions do not.
+        if response.status != 200 and (content_type != JSON or response.status // 100 != 2):
+            self.on_mistake(f"{what}: dispatch_failed, the app answered with status {response.status}")
+            forbidden = response.headers.get("X-Slack-No-Retry") == "1"
+            raise AckError("dispatch_failed", reason="" if forbidden else "http_error")
         return _message(text)
 
     async def close(self) -> None:

@@ -199,7 +199,7 @@ def _checked(chunk: object) -> Chunk:
     if not all(isinstance(text, str) for text in texts) or len(chunk.get("title", "")) > MAX_TITLE:
         raise SlackError("invalid_chunks")
     if kind == "markdown_text":
-        _check_text(chunk.get("text", ""))
+        check_text(chunk.get("text", ""))
     elif kind == "blocks":
         _check_blocks(chunk.get("blocks"))
     elif kind not in _KNOWN or not chunk.get("title") or (kind == "task_update" and not _is_task(chunk)):
@@ -212,7 +212,8 @@ def _is_task(chunk: Chunk) -> bool:
     return named and isinstance(chunk.get("status"), str) and chunk["status"] in STATUSES
 
 
-def _check_text(text: str) -> None:
+def check_text(text: str) -> None:
+    """Raise `SlackError` for Markdown that one call may not have."""
     if not text:
         raise SlackError("no_text")
     if len(text) > MAX_MARKDOWN:

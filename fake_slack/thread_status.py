@@ -13,6 +13,11 @@ from typing import Any, NamedTuple
 STATUS_SECONDS = 120.0
 """How long a status is shown, unless a message in its thread ends it earlier."""
 
+BUSY = "processing"
+
+PROCESSING_SECONDS = 3600.0
+"""How long a session is "processing" at most. https://docs.slack.dev/reference/methods/agents.sessions.setStatus"""
+
 MAX_TRACKED = 50
 """The most statuses of a channel, and the most sessions, that are kept; the oldest are dropped first."""
 
@@ -35,7 +40,7 @@ class ThreadStatuses:
         self._on_change = on_change
         self._prompts: dict[str, tuple[str, tuple[SuggestedPrompt, ...]]] = {}
         self._statuses: defaultdict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
-        self._sessions: dict[tuple[str, str], str] = {}
+        self._sessions: dict[tuple[str, str], tuple[str, float]] = {}
 
     def prompts(self, channel: str) -> tuple[SuggestedPrompt, ...]:
         """Return the prompts that a channel shows."""
@@ -63,11 +68,19 @@ class ThreadStatuses:
 
     def session(self, channel: str, thread_ts: str) -> str:
         """Return the status of the agent session in a thread: "processing", "active" …; empty if there is none."""
-        return self._sessions.get((channel, thread_ts), "")
+        status, since = self._sessions.get((channel, thread_ts), ("", 0.0))
+        return "active" if status == BUSY and self._clock() >= since + PROCESSING_SECONDS else status
+
+    def unended(self) -> list[str]:
+        """Return the threads in which the app still seems to work: its status is shown, or its session "processing"."""
+        places = {(channel, ts) for channel, statuses in self._statuses.items() for ts in statuses} | set(
+            self._sessions
+        )
+        return sorted(ts for channel, ts in places if self.status(channel, ts) or self.session(channel, ts) == BUSY)
 
     def set_session(self, channel: str, thread_ts: str, status: str) -> None:
         """Set the status of the agent session in a thread; the first one begins the session."""
-        self._sessions[channel, thread_ts] = status
+        self._sessions[channel, thread_ts] = (status, self._clock())
         _drop_oldest(self._sessions)
 
     def as_page(self, channel: str) -> dict[str, object]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from fake_slack.limits import MAX_TEXT_BYTES, SlackError, check_message, check_view, refuse
 from fake_slack.request_parsing import BadInput, blocks_of, json_value, text_of, ts_of
-from fake_slack.streams import DISPLAY_MODES, Ending, Stream, read_content, replaces_rich_text
+from fake_slack.streams import DISPLAY_MODES, Ending, Stream, check_text, read_content, replaces_rich_text
 from fake_slack.thread_status import SuggestedPrompt
 from fake_slack.timeline import Author, SlackMessage, Timeline
 from fake_slack.views import View
@@ -74,8 +74,8 @@ class WebApi:
             return {"ok": True, **await self.methods[method](self, arguments)}
         except SlackError as error:
             return {"ok": False, "error": str(error), **error.details}
-        except BadInput:
-            return {"ok": False, "error": "invalid_arguments"}
+        except BadInput as bad:
+            return {"ok": False, "error": "invalid_arguments", "response_metadata": {"messages": [str(bad)]}}
 
     def require(self, scope: str | None) -> None:
         """Raise `SlackError` if the token does not have a scope."""
@@ -135,7 +135,7 @@ async def _post_ephemeral(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 
 @_method("chat.startStream", scope="chat:write")
 async def _start_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    channel, thread_ts = _channel(api, arguments), _thread(arguments)
+    channel, thread_ts = _joined(_channel(api, arguments)), _thread(arguments)
     stream = Stream(
         started=api.timeline.now(),
         recipient=None if channel.is_im else _recipient(api, arguments),
@@ -356,7 +356,7 @@ SESSION_STATUSES = {"active", "processing", "suspended", "closed"}
 MAX_PROMPTS = 4
 MAX_LOADING_MESSAGES = 10
 
-_KINDS = {"C": "channels", "G": "groups", "D": "im"}
+KINDS = {"C": "channels", "G": "groups", "D": "im"}
 """The word for a channel's kind in scopes, by the first letter of its id."""
 
 
@@ -375,9 +375,16 @@ def _channel(api: WebApi, arguments: Arguments, *, name: str = "channel") -> Cha
 
 
 def _channel_for(api: WebApi, arguments: Arguments, what: str) -> Channel:
-    """Return a channel for which the token has the scope to `read` it, or its `history`."""
+    """Return a channel for which the token has the scope to `read` it, or its `history`, which only members may."""
     channel = _channel(api, arguments)
-    api.require(f"{_KINDS[channel.id[0]]}:{what}")
+    api.require(f"{KINDS[channel.id[0]]}:{what}")
+    return _joined(channel) if what == "history" else channel
+
+
+def _joined(channel: Channel) -> Channel:
+    """Return a channel that the app is in. Raises `SlackError` for another one."""
+    if not channel.is_member:
+        raise SlackError("not_in_channel")
     return channel
 
 
@@ -396,8 +403,13 @@ def _shown(api: WebApi, view: View) -> dict[str, Any]:
 
 async def _compose(api: WebApi, arguments: Arguments) -> SlackMessage:
     """Return a message from the arguments that the posting methods share."""
-    channel = _channel(api, arguments).id
+    channel = _joined(_channel(api, arguments)).id
     text, blocks = text_of(arguments, "text"), blocks_of(_decode_argument(arguments, "blocks", list))
+    if markdown := text_of(arguments, "markdown_text"):
+        if text or blocks:
+            raise SlackError("markdown_text_conflict")
+        check_text(markdown)
+        text, blocks = markdown[: MAX_TEXT_BYTES // 4], ({"type": "markdown", "text": markdown},)
     await check({"text": text, "blocks": blocks})
     return SlackMessage(
         channel=channel,

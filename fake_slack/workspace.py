@@ -36,12 +36,16 @@ YOU = Actor(
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """A conversation of the workspace; `name` is for Slack's payloads, `label` for the page."""
+    """A conversation of the workspace; `name` is for Slack's payloads, `label` for the page.
+
+    `is_member` is whether the app is in it.
+    """
 
     id: str
     name: str
     label: str
     is_im: bool = False
+    is_member: bool = True
 
     def as_payload(self) -> dict[str, str]:
         """Return the channel of a payload."""
@@ -64,6 +68,7 @@ class Workspace:
     def __init__(self, *, scopes: Sequence[str] = (), clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self.zone = TIME_ZONE
+        self.conversations = dict(CHANNELS)
         self.scopes = list(scopes)
         self.refused: dict[str, str] = {}
         self.groups: dict[str, list[str]] = {}
@@ -82,7 +87,7 @@ class Workspace:
 
     def channel(self, channel_or_user: str) -> Channel | None:
         """Return the conversation for a channel's id, or the direct message for a person's id."""
-        return DIRECT if channel_or_user == USER_ID else CHANNELS.get(channel_or_user)
+        return DIRECT if channel_or_user == USER_ID else self.conversations.get(channel_or_user)
 
     def members(self, channel_id: str) -> list[str]:
         """Return the ids of a channel's members."""
@@ -94,7 +99,8 @@ class Workspace:
         https://docs.slack.dev/reference/objects/conversation-object
         """
         kind = {"is_channel": not channel.is_im, "is_group": False, "is_im": channel.is_im, "is_mpim": False}
-        own = {"user": USER_ID} if channel.is_im else {"name": channel.name, "creator": USER_ID, "is_member": True}
+        named = {"name": channel.name, "creator": USER_ID, "is_member": channel.is_member}
+        own = {"user": USER_ID} if channel.is_im else named
         state = {"is_private": channel.is_im, "is_archived": False, "is_shared": False, "is_ext_shared": False}
         return {"id": channel.id, "context_team_id": TEAM_ID, **kind, **state, **own}
 

@@ -15,7 +15,7 @@ from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from aiohttp import web
 from multidict import CIMultiDictProxy
@@ -24,15 +24,14 @@ from bot.commands.routing import APP_NAME, SlashCommand
 from bot.playground import memory
 from bot.playground.page import event_stream
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES
-from fake_slack import request_parsing, response_urls
+from fake_slack import request_parsing
 from fake_slack.conversation import Conversation
 from fake_slack.dialogs import Dialogs
-from fake_slack.files import MAX_FILE_BYTES
+from fake_slack.endpoints import Endpoints, Handler
 from fake_slack.inputs import find_element, report
-from fake_slack.limits import SlackError
-from fake_slack.sender import FORM, JSON, AckError, Sender
+from fake_slack.sender import AckError, Sender
 from fake_slack.timeline import Author, SlackMessage, Timeline
-from fake_slack.web_api import UPLOAD, WebApi
+from fake_slack.web_api import WebApi
 from fake_slack.workspace import CHANNELS, USER_ID, USER_REAL_NAME, YOU, Channel, Workspace
 from perplexity.urls import is_loopback
 
@@ -72,11 +71,6 @@ def is_same_origin(headers: CIMultiDictProxy[str], *, scheme: str) -> bool:
     return own is not None and _origin(origins[0]) == own
 
 
-def is_from_browser(headers: Mapping[str, str]) -> bool:
-    """Return whether a browser sent the request; programs such as the app do not send these headers."""
-    return "Origin" in headers or any(name.lower().startswith("sec-fetch-") for name in headers)
-
-
 def may_read(headers: CIMultiDictProxy[str]) -> bool:
     """Return whether the sender may read the stream and files: the page itself, or a program other than a browser."""
     return headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
@@ -110,8 +104,6 @@ SAVE_SECONDS = 1.0
 NO_COOKIE = "Open the address that the app printed when it started: it ends in a token, which lets your browser in."
 
 ONLY_THE_PAGE = "Only the playground's own page can do this."
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +152,7 @@ class Playground:
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=secret, clock=clock)
         scopes = [*(scope.name for scope in (*SCOPES, *FILE_SCOPES, *CHANNEL_SCOPES)), *HISTORIES]
         self._workspace = Workspace(scopes=scopes, clock=clock)
-        self._api = WebApi(timeline=self._timeline, workspace=self._workspace, bot_token=self.bot_token, origin=origin)
+        api = WebApi(timeline=self._timeline, workspace=self._workspace, bot_token=self.bot_token, origin=origin)
         self._conversation = Conversation(
             timeline=self._timeline,
             sender=self._sender,
@@ -178,6 +170,7 @@ class Playground:
             shortcuts=self.shortcuts,
             issue_response_url=self._conversation.issue_response_url,
         )
+        self._endpoints = Endpoints(api=api, conversation=self._conversation)
         self._closing = asyncio.Event()
         self._files = {path.name: path for path in STATIC.iterdir() if path.is_file()}
         self._streams: set[asyncio.Transport] = set()
@@ -199,10 +192,7 @@ class Playground:
             web.post(PREFIX + "/press", self._loopback_only(self._with_cookie(self._page_only(self._press)))),
             web.post(PREFIX + "/submit", self._loopback_only(self._with_cookie(self._page_only(self._submit)))),
             web.post(PREFIX + "/close", self._loopback_only(self._with_cookie(self._page_only(self._close)))),
-            web.get(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
-            web.post(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
-            web.post(UPLOAD + "{id}", self._loopback_only(self._programs_only(self._upload))),
-            web.post(PREFIX + "/response/{token}", self._loopback_only(self._programs_only(self._respond))),
+            *self._endpoints.routes(lambda handler: self._loopback_only(self._programs_only(handler)), prefix=PREFIX),
         ]
 
     async def keep_messages(self) -> None:
@@ -264,7 +254,7 @@ class Playground:
         """Wrap a handler for programs, which send no Origin; refuse pages of other sites."""
 
         async def from_app(request: web.Request) -> web.StreamResponse:
-            if is_from_browser(request.headers) and not self._is_same_origin(request):
+            if request_parsing.is_from_browser(request.headers) and not self._is_same_origin(request):
                 return web.Response(status=403, text=ONLY_THE_PAGE)
             return await handler(request)
 
@@ -396,51 +386,6 @@ class Playground:
         if action is None:
             raise web.HTTPConflict(text="That button is gone.")
         await self._conversation.click(message, action, channel=channel)
-
-    async def _call(self, request: web.Request) -> web.StreamResponse:
-        try:
-            arguments = {**request.query, **await _arguments(request)}
-        except request_parsing.BadInput:
-            return web.json_response({"ok": False, "error": "invalid_json"}, status=400)
-        token = request.headers.get("Authorization", "").removeprefix("Bearer ") or str(arguments.get("token", ""))
-        answer = await self._api.call(request.match_info["method"], arguments, token=token)
-        return web.json_response(answer, headers={"x-oauth-scopes": ",".join(self._workspace.scopes)})
-
-    async def _upload(self, request: web.Request) -> web.StreamResponse:
-        try:
-            content = await request_parsing.read_body(request, max_bytes=MAX_FILE_BYTES)
-        except request_parsing.BadInput as bad:
-            return web.Response(status=400, text=str(bad))
-        if not self._timeline.files.upload(request.match_info["id"], content):
-            return web.Response(status=400, text="no file of this length is awaited here")
-        return web.Response(text=f"OK - {len(content)}")
-
-    async def _respond(self, request: web.Request) -> web.StreamResponse:
-        try:
-            payload = request_parsing.json_object(await request_parsing.read_body(request))
-            if not any(payload.get(field) for field in ("text", "blocks", "delete_original")):
-                return web.Response(status=400, text="no_text")
-            await self._conversation.respond(request.match_info["token"], payload)
-        except request_parsing.BadInput:
-            return web.Response(status=400, text="invalid_payload")
-        except response_urls.ClosedError as closed:
-            return web.Response(status=404, text=str(closed))
-        except SlackError as error:
-            return web.Response(status=400, text=str(error))
-        return web.Response(text="ok")
-
-
-async def _arguments(request: web.Request) -> dict[str, Any]:
-    """Parse the arguments of a Web API call, which may be JSON or a form."""
-    body = await request_parsing.read_body(request)
-    if request.content_type == JSON:
-        return request_parsing.json_object(body) if body else {}
-    if request.content_type != FORM:
-        return {}
-    try:
-        return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=100))
-    except ValueError:
-        raise request_parsing.BadInput("body: it must be a form in UTF-8") from None
 
 
 def _message_from_page(body: dict[str, Any], channel: Channel) -> SlackMessage:

@@ -18,13 +18,13 @@ from fake_slack.limits import SlackError
 from fake_slack.payloads import session_stopped
 from fake_slack.response_urls import ClosedError, ResponseUrlToken, UseCounter
 from fake_slack.streams import Stream
+from fake_slack.tiers import Tiers
 from fake_slack.timeline import Author, SlackMessage, Timeline
 from fake_slack.views import OpenViews, View
 from fake_slack.web_api import DOWNLOAD, METHODS, UPLOAD, Arguments, Method, WebApi, check
 from fake_slack.workspace import Channel, Workspace
 from tests.fakes.loopback import LoopbackServer
 from tests.fakes.oauth import OAuthServer
-from tests.fakes.tiers import Tiers
 
 BOT_TOKEN = "xoxb-fake-bot-token"
 APP_TOKEN = "xapp-fake-app-token"

@@ -158,7 +158,6 @@ async def test_odd_fields_are_refused_or_taken(
         ("click", {"channel": GENERAL.id, "ts": {}, "blocks": []}),
         ("click", {"channel": GENERAL.id, "ts": "1.2", "blocks": "x"}),
         ("click", {"channel": GENERAL.id, "ts": "1.2", "blocks": [1]}),
-        ("click", {"channel": GENERAL.id, "ts": "1.2", "blocks": [{}] * 51}),
         ("shortcut", {"channel": GENERAL.id, "callback_id": []}),
         ("shortcut", {"channel": GENERAL.id, "callback_id": "check"}),
         ("press", {"channel": GENERAL.id, "view_id": "V1", "values": []}),

@@ -13,9 +13,9 @@ from bot.blocks.streaming import render_answer_text
 from bot.model.message import OutgoingMessage
 from bot.model.question import QuestionRow
 from bot.slack.messages import Chat, Sent
+from fake_slack.tiers import PER_MINUTE
 from tests.fakes.live_answers import LiveWorkspace
 from tests.fakes.recordings import Recording, bursts, steady
-from tests.fakes.tiers import PER_MINUTE
 from tests.fakes.time import run_in_virtual_time
 
 COUNT = 30
