@@ -16,6 +16,7 @@ from itertools import takewhile
 import pytest
 
 from bot.__main__ import main
+from fake_slack.__main__ import main as fake_slack
 from perplexity.cli.main import build_parser
 from perplexity.cli.options import join_dashed_values
 from tests.docs.pages import ROOT, Block, blocks
@@ -57,7 +58,17 @@ def of(*start: str) -> list[Line]:
 
 
 def test_every_command_is_of_a_kind_that_is_tried() -> None:
-    kinds = ("make", "python -m bot", "python -m perplexity", "pplx", "web-answers", "pip install", "curl", "cp")
+    kinds = (
+        "make",
+        "python -m bot",
+        "python -m perplexity",
+        "pplx",
+        "web-answers",
+        "pip install",
+        "curl",
+        "cp",
+        "fake-slack",
+    )
     tried = [line for kind in kinds for line in of(*kind.split())]
 
     assert [str(line) for line in LINES if line not in tried] == []
@@ -97,6 +108,18 @@ def test_the_app_knows_the_command_and_its_options(line: Line, capsys: pytest.Ca
 def test_the_command_line_takes_the_arguments(line: Line) -> None:
     arguments = line.words[1:] if line.words[0] == "pplx" else line.words[3:]
     build_parser().parse_args(join_dashed_values(takewhile(lambda word: word != "<", arguments)))
+
+
+@pytest.mark.parametrize("line", of("fake-slack"), ids=str)
+def test_the_stand_in_knows_the_options(
+    line: Line, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["fake-slack", "--help"])
+    with pytest.raises(SystemExit):
+        fake_slack()
+
+    described = capsys.readouterr().out
+    assert [word for word in line.words if word.startswith("-") and word not in described] == []
 
 
 @pytest.mark.parametrize("line", of("cp"), ids=str)

@@ -91,7 +91,12 @@ def test_the_metadata_has_the_version_and_the_commands(wheel: Path) -> None:
         commands = archive.read(name).decode()
 
     assert (told["Name"], told["Version"]) == (DISTRIBUTION, perplexity.__version__)
-    assert commands == "[console_scripts]\npplx = bot.__main__:pplx\nweb-answers = bot.__main__:web_answers\n"
+    assert commands.splitlines() == [
+        "[console_scripts]",
+        "fake-slack = fake_slack.__main__:main",
+        "pplx = bot.__main__:pplx",
+        "web-answers = bot.__main__:web_answers",
+    ]
 
 
 def test_the_changelog_begins_with_the_version() -> None:

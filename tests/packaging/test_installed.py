@@ -48,6 +48,7 @@ asyncio.run(main())
         ("pplx ask --help", "usage: pplx ask "),
         ("pplx tools", "WebSearch "),
         ("web-answers --help", "usage: web-answers "),
+        ("fake-slack --help", "usage: fake-slack "),
         ("python -m perplexity --version", f"python -m perplexity {__version__}\n"),
     ],
 )
