@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,28 +35,6 @@ class SentRequest:
     path: str
     body: str
     at: float
-
-
-class FileText(str):
-    """A file as text in the body of a request: it is sent whole, and recorded as `recorded`."""
-
-    __slots__ = ("recorded",)
-    recorded: str
-
-    def __new__(cls, text: str, *, recorded: str) -> Self:
-        """Return the text."""
-        made = super().__new__(cls, text)
-        made.recorded = recorded
-        return made
-
-
-def recorded_body(body: Any) -> Any:
-    """Return the body of a request without the contents of files."""
-    if isinstance(body, FileText):
-        return body.recorded
-    if isinstance(body, Mapping):
-        return {name: recorded_body(value) for name, value in body.items()}
-    return [recorded_body(value) for value in body] if isinstance(body, list) else body
 
 
 BeforeSending = Callable[[SentRequest], Awaitable[None]]

@@ -7,13 +7,12 @@ https://docs.perplexity.ai/docs/agent-api
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perplexity.errors import InvalidRequest, MalformedResponse, PerplexityError, RunFailed
 from perplexity.models import Target
-from perplexity.scope import FileText, say
+from perplexity.scope import say
 from perplexity.types import (
     JSON,
     Answer,
@@ -391,13 +390,10 @@ def _input(question: Question) -> JSON:
 
 
 def _file(file: Attachment) -> JSON:
-    data = FileText(
-        f"data:{file.media_type};base64,{b64encode(file.data).decode()}",
-        recorded=f"({file.media_type}, {len(file.data):,} bytes)",
-    )
+    """Return a part of a message; the transport writes the file itself."""
     if file.media_type.startswith("image/"):
-        return {"type": "input_image", "image_url": data}
-    return {"type": "input_file", "filename": file.name, "file_data": data}
+        return {"type": "input_image", "image_url": file}
+    return {"type": "input_file", "filename": file.name, "file_data": file}
 
 
 def _tools(question: Question, *, forced: bool) -> list[JSON]:

@@ -171,6 +171,7 @@ class FakeSlack(LoopbackServer):
     `origin` is its address, `api_url` the value for SLACK_API_URL; `token` is the app's bot token, `socket_url` where
     Socket Mode connects to. `posts` are the messages that it took, `calls` all calls by method, `refusals` what was
     wrong with the messages that it refused, `files` what was uploaded, `written` the fields of people's messages.
+    `downloaded` are the workspaces and ids of files that were given; they come without a length if `unmeasured`.
     `lasting` are faults by method, or "*" for all, until they are removed; `odds` draws one for each other call.
     `expired` are the tokens of expired response_urls, `deleted` those whose message was deleted. `methods` are those
     that do something else than in the playground.
@@ -198,6 +199,8 @@ class FakeSlack(LoopbackServer):
         self.refusals: list[str] = []
         self.deleted: set[str] = set()
         self.downloads: list[str] = []
+        self.downloaded: list[tuple[str, str]] = []
+        self.unmeasured = False
         self.methods: dict[str, Method] = {}
         self.written: dict[tuple[str, str], dict[str, Any]] = {}
         self.lasting: dict[str, Fault] = {}
@@ -437,11 +440,17 @@ class FakeSlack(LoopbackServer):
         """Serve a file to the app alone; anyone else is led to the page for signing in, as in Slack."""
         self.downloads.append(file_id := request.match_info["file"])
         file, token = self.timeline.files.find(file_id), request.headers.get("Authorization", "")
-        if token.removeprefix("Bearer ") != self.token or file is None or file.content is None:
+        word = token.removeprefix("Bearer ")
+        grant = self.oauth.valid(word)
+        if file is None or file.content is None or (grant is None and word != self.token):
             return web.Response(status=302, headers={"Location": f"{self.origin}/signin"})
+        self.downloaded.append((grant.id if grant is not None else "", file_id))
         if (fault := self._next_fault("download")) is not None:
             return await _fail_with(fault, request)
-        return web.Response(body=file.content, content_type="application/octet-stream")
+        response = web.Response(body=file.content, content_type="application/octet-stream")
+        if self.unmeasured:
+            response.enable_chunked_encoding()
+        return response
 
     async def _response_url(self, request: web.Request) -> web.StreamResponse:
         token = request.match_info["token"]

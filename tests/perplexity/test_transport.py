@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import threading
 import tracemalloc
 import zlib
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import ClientSession, ClientTimeout
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse
+from perplexity.scope import SentRequest
 from perplexity.transport import MOST_BYTES, Transport, check_proxies, checked_base_url, checked_key, proxy_for
+from perplexity.types import Attachment
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, json_reply
 from tests.fakes.ports import free_port
 from tests.fakes.proxy import VARIABLES, FakeProxy
@@ -40,6 +46,43 @@ async def test_a_reply_has_status_headers_and_body(fake: FakePerplexity, transpo
     assert (reply.status, reply.headers["x-thing"], reply.body) == (418, "yes", b'{"a": 1}')
     assert fake.requests[0].json == {"query": "ü"}
     assert f"Bearer {KEY}" == fake.requests[0].headers["Authorization"]
+
+
+class WatchedFile(bytes):
+    """The contents of a file, which note in which threads and how much at once they are read."""
+
+    threads: set[str]
+    most = 0
+
+    def __getitem__(self, part: Any) -> Any:
+        read = super().__getitem__(part)
+        self.threads.add(threading.current_thread().name.partition("_")[0])
+        self.most = max(self.most, len(read))
+        return read
+
+
+async def test_files_are_encoded_piece_by_piece_in_a_thread_and_recorded_by_their_size(
+    fake: FakePerplexity, transport: Transport
+) -> None:
+    data = WatchedFile(b"%PDF-" + bytes(range(256)) * 8_000)
+    data.threads = set()
+    odd = Attachment(name="b", media_type='image/"odd"', data=b"")
+    kept: list[str] = []
+
+    async def keep(sent: SentRequest) -> None:
+        kept.append(sent.body)
+
+    pdf = Attachment(name="a.pdf", media_type="application/pdf", data=data)
+    body = {"text": "ü", "files": [pdf, {"url": odd}, pdf], "after": [1, None]}
+    await transport.request("POST", "/search", body, before_sending=keep)
+
+    url = f"data:application/pdf;base64,{b64encode(bytes(data)).decode()}"
+    sent = {"text": "ü", "files": [url, {"url": 'data:image/"odd";base64,'}, url], "after": [1, None]}
+    assert fake.requests[0].json == sent
+    said = "(application/pdf, 2,048,005 bytes)"
+    assert json.loads(kept[0]) == sent | {"files": [said, {"url": '(image/"odd", 0 bytes)'}, said]}
+    assert data.threads == {"computing"}
+    assert data.most < 512 * 1024
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])

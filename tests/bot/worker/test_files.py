@@ -15,12 +15,13 @@ from bot.settings import Settings
 from bot.slack.files import MAX_BYTES, is_slack, media_type
 from bot.slack.scopes import SCOPES
 from bot.worker.files import MEMORY, FileMemory, named
-from fake_slack.web_api import Arguments, WebApi
+from fake_slack.web_api import DOWNLOAD, Arguments, WebApi
 from tests.driver import Driver
 from tests.fakes.answers import completed
 from tests.fakes.openrouter import KEY, FakeOpenRouter
 from tests.fakes.perplexity import json_reply
 from tests.fakes.slack import Fault
+from tests.fakes.workspaces import many_workspaces
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"image"
 PDF = b"%PDF-1.7 pages"
@@ -160,6 +161,36 @@ async def test_a_command_by_mention_takes_no_files(harness: Driver) -> None:
 async def test_content_decides_what_a_file_is(harness: Driver, content: bytes, expected: str) -> None:
     assert await asked(harness, harness.slack.share("a.png", content)) == expected
     assert sent_parts(harness) == []
+
+
+async def test_a_file_that_outgrows_the_limit_while_it_is_read_is_left_out(harness: Driver) -> None:
+    async def info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+        return {
+            "file": {"id": file["id"], "name": "a.png", "size": 1, "url_private": f"{api.origin}{DOWNLOAD}{file['id']}"}
+        }
+
+    file = harness.slack.share("a.png", PNG + bytes(MAX_BYTES - len(PNG) + 1))
+    harness.slack.methods["files.info"], harness.slack.unmeasured = info, True
+
+    assert await asked(harness, file) == "I left out a.png: all files together may have 20 MB."
+    assert sent_parts(harness) == []
+
+
+async def test_each_workspaces_files_are_read_with_its_own_token(database: str) -> None:
+    async with many_workspaces(database) as app:
+        files = {}
+        for team in ("T1", "T2"):
+            await app.install(team)
+            await app.execute(
+                "INSERT INTO workspace_settings (team_id, settings) VALUES (%s, '{\"files\": true}')", team
+            )
+            files[team] = app.slack.share(f"{team}.png", PNG)
+        for team, file in files.items():
+            async with await app.person(team).mention("what is it", files=[file], subtype="file_share") as response:
+                assert response.status == 200
+        await app.wait_for_rows("SELECT count(*) FROM questions WHERE state = 'answered'", [(2,)])
+
+    assert sorted(app.slack.downloaded) == [(team, file["id"]) for team, file in files.items()]
 
 
 REFUSED = "I couldn’t read a.png: Slack didn’t give me the file."
