@@ -14,10 +14,17 @@ from babel.dates import format_date
 
 from bot.model.membership import current_scope
 from bot.model.schedule import Schedule, next_slot, scheduled_days
+from bot.translation import N_
 from bot.translation import gettext as _
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
+
+CATEGORY_NAMES = (
+    N_("World"), N_("Business"), N_("Technology"), N_("Science"), N_("Health"), N_("Sports"), N_("Entertainment"),
+    N_("Politics"),
+)  # fmt: skip
+"""The news categories with a capital, as they are translated where they are shown."""
 
 
 class DigestAction(StrEnum):

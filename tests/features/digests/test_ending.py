@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.driver import Driver, rows
-from tests.fakes.news_answers import BUDGET, PLANT
+from tests.fakes.news_answers import BUDGET, PLANT, VOLCANO
 from tests.fakes.slack import Fault, refusal
 from tests.features.digests.test_digests import channel_posts, clicks, create_watch, directly, run
 
@@ -52,6 +52,28 @@ async def test_a_digest_in_a_direct_message_between_others_asks_for_no_invitatio
     notice, _ = direct_messages(harness)
     assert "I can’t post in a direct message that I’m not part of." in notice
     assert "/invite" not in notice
+
+
+async def test_a_digest_speaks_its_channel_s_language__and_what_its_owner_is_told_theirs(harness: Driver) -> None:
+    harness.slack.workspace.profiles["U1"] = {"locale": "de-DE"}
+    await create_watch(harness)
+    await run(harness, BUDGET, settled=3, trigger="t2")
+    assert "1 new story" in channel_posts(harness)[-1].shown_text
+
+    await harness.execute("INSERT INTO channel_settings VALUES ('T1', 'C1', '{\"language\": \"de\"}', 'U1')")
+    await run(harness, PLANT, settled=5, trigger="t3")
+    assert "1 neue Meldung seit " in channel_posts(harness)[-1].shown_text
+
+    await harness.execute("DELETE FROM channel_settings")
+    harness.perplexity.fail("/v1/agent", status=401, body={"error": {"message": "no", "type": "invalid_api_key"}})
+    await harness.ask("/pplx watch run 1", trigger="t4")
+    await harness.wait_until_settled(7)
+    assert "Der Überblick „Welt: europe“ ist diesmal fehlgeschlagen." in directly(harness)[-1].shown_text
+
+    harness.slack.fail("chat.postMessage", refusal("is_archived"))
+    await run(harness, VOLCANO, settled=10, trigger="t5")
+    notice, *_ = [words for words in direct_messages(harness) if "Sein Channel ist archiviert." in words]
+    assert "Überblick 1 (Welt: europe) ist gestoppt." in notice
 
 
 async def test_the_owner_is_notified_although_slack_is_busy_for_a_moment(harness: Driver) -> None:

@@ -132,6 +132,24 @@ async def test_the_whole_answer_is_posted_once_as_the_preview_showed_it(harness:
     assert await shares(harness) == [("C1", "posted")]
 
 
+@pytest.mark.parametrize(("locale", "channel", "head"), [("de-DE", "en", "shared by"), ("en-US", "de", "geteilt von")])
+async def test_what_is_shared_speaks_the_channel_s_language__and_the_form_the_person_s(
+    harness: Driver, locale: str, channel: str, head: str
+) -> None:
+    harness.slack.workspace.profiles["U1"] = {"locale": locale}
+    await harness.execute(
+        "INSERT INTO channel_settings VALUES ('T1', 'C1', jsonb_build_object('language', %s::text), 'U1')", channel
+    )
+    view = await preview(harness)
+    before = len(harness.slack.posts)
+    assert await harness.submit() == {}
+    await harness.slack.wait_for(before + 1)
+
+    assert head in " ".join(words(body(view)))
+    assert head in shared(harness)[0].shown_text
+    assert ("Teilen" in json.dumps(view.content)) == (locale == "de-DE")
+
+
 async def test_a_section_that_is_left_out_goes_with_its_sources__in_the_preview_too(harness: Driver) -> None:
     view = await preview(harness)
     labels = [option["text"]["text"] for option in view.blocks[1]["element"]["options"]]
