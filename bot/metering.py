@@ -33,6 +33,8 @@ from bot.model.spending import (
 from bot.privacy.sent_requests import current_sent_log
 from bot.storage.database import DatabaseRetry
 from bot.storage.ledger import Ledger, LedgerAway
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.errors import (
     APIError,
     ConnectionFailed,
@@ -51,9 +53,9 @@ from perplexity.types import Answer, Query, Question, SearchResults
 OnReply = Callable[[Query | Question, Reply], None]
 """Called with each reply that is paid for, and its request as it was sent."""
 
-SPENDING_PAUSED = "An admin has paused all paid searches, so I can’t answer now. Ask again when they are resumed."
-BUDGET_UNKNOWN = "I can’t reach my database, so I can’t check the budget. Ask again in a minute."
-THOUGHT_QUICKLY = "I thought quickly instead of longer: the rest of the budget wouldn’t cover it."
+SPENDING_PAUSED = N_("An admin has paused all paid searches, so I can’t answer now. Ask again when they are resumed.")
+BUDGET_UNKNOWN = N_("I can’t reach my database, so I can’t check the budget. Ask again in a minute.")
+THOUGHT_QUICKLY = N_("I thought quickly instead of longer: the rest of the budget wouldn’t cover it.")
 
 AWAY_SECONDS = 5.0
 """How long a call waits for the database: less than a service's time to answer, so that no service counts as slow."""
@@ -182,14 +184,14 @@ class Meter:
                 self.ledger.end(Ended(id=verdict.id, state="released"))
                 verdict = await self.database_retry(book)
         except LedgerAway:
-            raise BudgetUnknown(BUDGET_UNKNOWN) from None
+            raise BudgetUnknown(_(BUDGET_UNKNOWN)) from None
         match verdict:
             case Granted():
                 return verdict.id
             case Paused():
-                raise SpendingPaused(SPENDING_PAUSED)
+                raise SpendingPaused(_(SPENDING_PAUSED))
             case Erased():
-                raise QuestionErased("This question was erased.")
+                raise QuestionErased(_("This question was erased."))
             case TakenOver():
                 raise RequestCancelled("another worker has claimed the question, or it was stopped")
             case OverBudget():
@@ -214,7 +216,7 @@ class Meter:
         try:
             await self.database_retry(keep)
         except LedgerAway:
-            raise BudgetUnknown(BUDGET_UNKNOWN) from None
+            raise BudgetUnknown(_(BUDGET_UNKNOWN)) from None
 
     @asynccontextmanager
     async def call(self, provider: str, effort: str) -> AsyncIterator[PaidCall]:
@@ -279,7 +281,7 @@ class Metering:
                 raise
         async with aclosing(self._booked(self._paid(FAST), _without_reasoning(request), call)) as replies:
             async for reply in replies:
-                yield replace(reply, stand_in=THOUGHT_QUICKLY) if isinstance(reply, Answer) else reply
+                yield replace(reply, stand_in=_(THOUGHT_QUICKLY)) if isinstance(reply, Answer) else reply
 
     async def _booked(self, paid: PaidCall, request: Request, call: Call[Request]) -> Replies:
         asked = replace(request, before_retry=paid.before_retry, before_sending=paid.before_sending)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from bot.translation import N_
+
 MICROS = 1_000_000
 """The number of micro-dollars in a dollar."""
 
 MAX_DOLLARS = 1_000_000
 
-ALLOWED = f"an amount in dollars from 0 to {MAX_DOLLARS:,}, such as 2.50, with at most six decimals"
+ALLOWED = N_("an amount in dollars from 0 to 1,000,000, such as 2.50, with at most six decimals")
 
 _AMOUNT = re.compile(r"\$?(\d{1,9}(?:\.\d{1,6})?|\d{1,3}(?:,\d{3}){1,2}(?:\.\d{1,6})?|\.\d{1,6})", re.ASCII)
 """A comma may only separate thousands: `2,50` is two and a half to many people, and must not become 250."""

@@ -27,6 +27,7 @@ from bot.commands.filters import (
     parse_filters,
     parse_visibility,
     usage_errors,
+    value_not_allowed,
     visibility_options,
     write_command,
 )
@@ -47,6 +48,8 @@ from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred, allowed_pages, allows_all
 from bot.storage.preferences import PreferenceStore
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.formatting import closest_match
@@ -57,38 +60,48 @@ from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, AnswerKind, Message, Question, Source
 from perplexity.validation import MAX_PROMPT_LENGTH, validate_messages
 
-EARLIER_NOT_ALLOWED = (
+EARLIER_NOT_ALLOWED = N_(
     "The earlier answer rests on pages that its channel’s settings no longer allow, so I didn’t compare the two."
 )
 
-REASONING = Option(name="--reasoning", short="-r", help="Think longer before answering", label="Think longer")
+REASONING = Option(name="--reasoning", short="-r", help=N_("Think longer before answering"), label=N_("Think longer"))
 MODEL = Option(
-    name="--model", value="NAME", help="Who answers: sonar, sonar-pro, …, an effort from fast to xhigh, or vendor/model"
+    name="--model",
+    value="NAME",
+    help=N_("Who answers: sonar, sonar-pro, …, an effort from fast to xhigh, or vendor/model"),
+    label=N_("Model"),
 )
 EFFORT = Option(
     name="--effort",
     value="|".join(EFFORTS),
-    help="How long to think; `--model` takes these levels too",
+    help=N_("How long to think; `--model` takes these levels too"),
     kind=ValueKind.CHOICE,
-    label="How long to think",
+    label=N_("How long to think"),
 )
 AGENT = Option(
-    name="--agent", help="Let an agent search step by step, as often as the question takes", label="Let an agent search"
+    name="--agent",
+    help=N_("Let an agent search step by step, as often as the question takes"),
+    label=N_("Let an agent search"),
 )
 LANGUAGE = Option(
     name=LANG.name,
     value=LANG.value,
-    help="Answer in this language, two letters; pages in every language are searched",
-    label="Language",
+    help=N_("Answer in this language, two letters; pages in every language are searched"),
+    label=N_("Language"),
 )
-PLACE = Option(name=COUNTRY.name, value=COUNTRY.value, help="Where you are, two letters, for local answers")
+PLACE = Option(
+    name=COUNTRY.name,
+    value=COUNTRY.value,
+    help=N_("Where you are, two letters, for local answers"),
+    label=COUNTRY.label,
+)
 OWN_FILTERS = (RECENCY, DOMAIN, LANGUAGE, PLACE, AFTER, BEFORE)
 PARSER = OptionParser(
     max_length=MAX_PROMPT_LENGTH,
     options=(REASONING, MODEL, EFFORT, AGENT, *OWN_FILTERS, PUBLIC, PRIVATE),
     unsupported={
-        "--mode": "`--mode` works for searches only: an answer always comes from the open web.",
-        "--n": "`--n` works for searches only: an answer takes as many sources as it needs.",
+        "--mode": N_("`--mode` works for searches only: an answer always comes from the open web."),
+        "--n": N_("`--n` works for searches only: an answer takes as many sources as it needs."),
     },
 )
 
@@ -99,7 +112,7 @@ SAME_LANGUAGE = Message(
 """Sent with a question for the web if no option or setting names the language."""
 
 
-NO_QUESTION = "Write your question."
+NO_QUESTION = N_("Write your question.")
 """A form's message if its question is empty."""
 
 
@@ -120,10 +133,10 @@ def parse(text: str) -> AskRequest:
     """Parse the text after `/ask`. Raises UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
-        raise UsageError("Add a question after the options.")
+        raise UsageError(_("Add a question after the options."))
     agent, reasoning = AGENT.name in arguments.options, REASONING.name in arguments.options
     model, named = _model(arguments)
-    with usage_errors("a question"):
+    with usage_errors(N_("a question")):
         question = Question(
             messages=validate_messages([Message(role="user", content=arguments.text)]),
             reasoning=reasoning,
@@ -133,9 +146,9 @@ def parse(text: str) -> AskRequest:
         )
         target = resolve(model, reasoning=reasoning)
     if agent and (reasoning or model):
-        raise _contradiction(AGENT, REASONING if reasoning else named, "the agent has a model of its own")
+        raise _contradiction(AGENT, REASONING if reasoning else named, _("the agent has a model of its own"))
     if reasoning and not target.slow:
-        raise _contradiction(REASONING, named, f"{inline_code(target.name)} does not reason")
+        raise _contradiction(REASONING, named, _("{model} does not reason").format(model=inline_code(target.name)))
     return AskRequest(question=question, agent=agent, **parse_visibility(arguments))
 
 
@@ -146,13 +159,12 @@ def _model(arguments: Arguments) -> tuple[str | None, Option]:
         return model, MODEL
     if effort.strip().lower() not in EFFORTS:
         meant = closest_match(effort.strip().lower(), EFFORTS)
-        hint = f"Did you mean {meant}? " if meant else ""
-        allowed = f"{', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}"
-        raise UsageError(
-            f"`{EFFORT.name}` cannot be {inline_code(effort)}. {hint}It takes {allowed}.", option=EFFORT.name
-        )
+        hint = _("Did you mean {name}?").format(name=meant) + " " if meant else ""
+        allowed = _("It takes {names} or {last}").format(names=", ".join(EFFORTS[:-1]), last=EFFORTS[-1])
+        problem = value_not_allowed(EFFORT.name, inline_code(effort), allowed=f"{hint}{allowed}")
+        raise UsageError(problem, option=EFFORT.name)
     if model is not None and model.strip().lower() != effort.strip().lower():
-        raise _contradiction(MODEL, EFFORT, "both say how long to think")
+        raise _contradiction(MODEL, EFFORT, _("both say how long to think"))
     return effort.strip().lower(), EFFORT
 
 
@@ -223,7 +235,7 @@ async def _earlier(
         place = {"team_id": row.team_id, "user_id": row.user_id}
         rules = (await preferences.get(**place, channel_id=parent.channel_id)).rules
     if not allows_all(parent.result.sources, rules):
-        return None, EARLIER_NOT_ALLOWED
+        return None, _(EARLIER_NOT_ALLOWED)
     return (parent.result, parent.asked_at), ""
 
 
@@ -236,10 +248,10 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
         return ()
     shown = context.parent.result if context.parent is not None else None
     if not isinstance(shown, SearchPage):
-        raise Refused("I no longer have these pages. Please search again.")
+        raise Refused(_("I no longer have these pages. Please search again."))
     pages = allowed_pages(numbered_pages(shown), context.row.preferences.rules)
     if not pages:
-        raise Refused("This channel’s settings no longer allow any of these pages. Please search again.")
+        raise Refused(_("This channel’s settings no longer allow any of these pages. Please search again."))
     return pages
 
 
@@ -348,15 +360,15 @@ def buttons(answer: Answer, request: AskRequest) -> AnswerButtons | None:
 
 ASK = Command(
     name="ask",
-    summary="Get an answer from the web, with sources",
+    summary=N_("Get an answer from the web, with sources"),
     usage="[--reasoning] [--recency week] [--domain a.com,-b.com] [--public] QUESTION",
     options=PARSER.options,
     examples=(
-        ("what changed in python 3.14?", "an answer with its sources"),
-        ("-r compare postgres and mysql full-text search", "think longer first"),
-        ("--domain docs.python.org how do t-strings work", "from one site"),
-        ("--agent which of these three trains is the cheapest tomorrow", "search step by step"),
-        ("--recency day --public what is new in AI today", "the past day, shown to everyone here"),
+        ("what changed in python 3.14?", N_("an answer with its sources")),
+        ("-r compare postgres and mysql full-text search", N_("think longer first")),
+        ("--domain docs.python.org how do t-strings work", N_("from one site")),
+        ("--agent which of these three trains is the cheapest tomorrow", N_("search step by step")),
+        ("--recency day --public what is new in AI today", N_("the past day, shown to everyone here")),
     ),
     parse=parse,
     audience=audience_of,
@@ -369,10 +381,10 @@ ASK = Command(
     buttons=buttons,
     filters=filters,
     deeper=deeper,
-    form=CommandForm(title="Ask a question", text="Question", missing=NO_QUESTION),
+    form=CommandForm(title=N_("Ask a question"), text=N_("Question"), missing=NO_QUESTION),
     prefer=prefer,
     nothing_found=nothing_found_text,
-    pending_label="Searching the web",
+    pending_label=N_("Searching the web"),
     stoppable=True,
     question_text=question_text,
     about_text=about_text,

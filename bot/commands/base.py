@@ -17,13 +17,15 @@ from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import AnswerButtons, QuestionRow, StreamEnding, Thread, Turn
 from bot.preferences.precedence import Preferred
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.filters import Filters
 from perplexity.models import Effort
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
 
-ONE_MOMENT = "*One moment…*"
+ONE_MOMENT = N_("*One moment…*")
 
 ROOT_COMMAND = "pplx"
 """The umbrella: a slash command under which every command can be typed."""
@@ -64,7 +66,7 @@ class Option:
     @property
     def title(self) -> str:
         """The title of the option in a form."""
-        return self.label or self.name.removeprefix("--").replace("-", " ").capitalize()
+        return _(self.label) or self.name.removeprefix("--").replace("-", " ").capitalize()
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -289,8 +291,9 @@ class Command(Generic[Request, Result]):
             return spoken(*message.blocks, *waits)
         question = self.question_text(request) if self.question_text is not None else ""
         quoted = escape(shorten(one_line(question), MAX_QUOTED))
-        text = f"{self.pending_label} for “{quoted}”" if question.strip() else self.pending_label
-        text = f"{text} has started. The answer is for everyone here." if public else text
+        text = _(self.pending_label)
+        text = _("{label} for “{question}”").format(label=text, question=quoted) if question.strip() else text
+        text = _("{label} has started. The answer is for everyone here.").format(label=text) if public else text
         stop = [stop_button(question_id)] if self.stoppable else []
         return spoken(section(text), *waits, *stop)
 
@@ -304,7 +307,7 @@ class Command(Generic[Request, Result]):
         )
 
 
-def asker_alone(_: Any) -> Audience:
+def asker_alone(request: Any) -> Audience:
     """Return the audience of the asker alone."""
     return Audience.ASKER
 

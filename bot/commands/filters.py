@@ -12,6 +12,8 @@ from bot.commands.base import Option, ValueKind
 from bot.commands.parsing import Arguments, abbreviate, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
+from bot.translation import N_, figures, number
+from bot.translation import gettext as _
 from perplexity.errors import InvalidRequest
 from perplexity.filters import (
     Filters,
@@ -28,7 +30,6 @@ from perplexity.news.summary import CATEGORIES, parse_category
 R = TypeVar("R")
 
 _NAMES = tuple(CATEGORIES)
-_CATEGORIES = f"Choose from: {', '.join(_NAMES[:-1])} and {_NAMES[-1]}."
 _SENTENCE_STARTS = re.compile(r"(?:^|(?<=\? ))\w")
 _LENGTH = re.compile(r"(\d+) characters")
 _LIMIT = re.compile(r"[\d,]+$")
@@ -37,60 +38,69 @@ _LIMIT = re.compile(r"[\d,]+$")
 def category_argument(word: str) -> str:
     """Return the news category that a word names. Raises UsageError, also for an empty word."""
     if not word:
-        raise UsageError(f"Which category? {_CATEGORIES}")
+        raise UsageError(_("Which category?") + f" {_categories()}")
     try:
         return parse_category(word)
     except InvalidRequest as error:
-        hint, asked, _ = (error.allowed or "").partition("? ")
-        meant = f"Did you mean {hint.rpartition(' ')[2]}? " if asked else ""
-        raise UsageError(f"“{abbreviate(word)}” isn’t a category. {meant}{_CATEGORIES}") from None
+        hint, asked, __ = (error.allowed or "").partition("? ")
+        meant = _("Did you mean {name}?").format(name=hint.rpartition(" ")[2]) + " " if asked else ""
+        unknown = _("“{word}” isn’t a category.").format(word=abbreviate(word))
+        raise UsageError(f"{unknown} {meant}{_categories()}") from None
+
+
+def _categories() -> str:
+    return _("Choose from: {names} and {last}.").format(names=", ".join(_NAMES[:-1]), last=_NAMES[-1])
 
 
 RECENCY = Option(
     name="--recency",
     value="hour|day|week|month|year",
-    help="Only pages as new as this",
+    help=N_("Only pages as new as this"),
     kind=ValueKind.CHOICE,
-    label="How new",
+    label=N_("How new"),
 )
 DOMAIN = Option(
     name="--domain",
     value="a.com,-b.com",
-    help="Only these sites or, each with a `-`, all but these; at most 20",
-    label="Sites",
+    help=N_("Only these sites or, each with a `-`, all but these; at most 20"),
+    label=N_("Sites"),
 )
-LANG = Option(name="--lang", value="en,de", help="Pages in these languages, two letters each", label="Languages")
-COUNTRY = Option(name="--country", value="DE", help="Pages relevant in this country, two letters")
+LANG = Option(
+    name="--lang", value="en,de", help=N_("Pages in these languages, two letters each"), label=N_("Languages")
+)
+COUNTRY = Option(
+    name="--country", value="DE", help=N_("Pages relevant in this country, two letters"), label=N_("Country")
+)
 AFTER = Option(
     name="--after",
     value="YYYY-MM-DD",
-    help="Only pages from after this day; not with `--recency`",
+    help=N_("Only pages from after this day; not with `--recency`"),
     kind=ValueKind.DATE,
-    label="After",
+    label=N_("After"),
 )
 BEFORE = Option(
     name="--before",
     value="YYYY-MM-DD",
-    help="Only pages from before this day; not with `--recency`",
+    help=N_("Only pages from before this day; not with `--recency`"),
     kind=ValueKind.DATE,
-    label="Before",
+    label=N_("Before"),
 )
 MODE = Option(
     name="--mode",
     value="web|academic|sec",
-    help="The web, scholarly papers, or filings with the SEC",
+    help=N_("The web, scholarly papers, or filings with the SEC"),
     kind=ValueKind.CHOICE,
-    label="Where to search",
+    label=N_("Where to search"),
 )
 PUBLIC = Option(
     name="--public",
-    help="Show the answer to everyone here; otherwise only you see it",
-    label="Show it to everyone here",
+    help=N_("Show the answer to everyone here; otherwise only you see it"),
+    label=N_("Show it to everyone here"),
 )
 PRIVATE = Option(
     name="--private",
-    help="Only you see the answer, whatever your settings say",
-    label="Only I see it",
+    help=N_("Only you see the answer, whatever your settings say"),
+    label=N_("Only I see it"),
 )
 
 FILTERS = (RECENCY, DOMAIN, LANG, COUNTRY, AFTER, BEFORE)
@@ -167,7 +177,7 @@ def capitalize_sentences(allowed: str) -> str:
 def usage_errors(text: str) -> Iterator[None]:
     """Convert an InvalidRequest, whose fields have the options' names, to a UsageError.
 
-    `text` names the text after the options, such as "a question".
+    `text` names the text after the options, such as "a question"; it is translated here.
     """
     try:
         yield
@@ -182,16 +192,20 @@ def _problem(error: InvalidRequest, text: str) -> str:
         length = _LENGTH.fullmatch(error.value or "")
         longest = _LIMIT.search(allowed)
         if length and longest:
-            return f"That’s {int(length[1]):,} characters; {text} takes up to {longest[0]}."
-        return f"That text is empty. Add {text}."
+            most = figures(longest[0])
+            long = _("That’s {length} characters; {text} takes up to {most}.")
+            return long.format(length=number(int(length[1])), text=_(text), most=most)
+        return _("That text is empty. Add {text}.").format(text=_(text))
     return value_not_allowed(f"--{error.field}", inline_code(error.value or ""), allowed=allowed)
 
 
 def contradiction(option: str, other: str, why: str = "") -> str:
     """Return the sentence that two options cannot be used together."""
-    return f"`{option}` and `{other}` contradict each other{f': {why}' if why else ''}."
+    if why:
+        return _("`{option}` and `{other}` contradict each other: {why}.").format(option=option, other=other, why=why)
+    return _("`{option}` and `{other}` contradict each other.").format(option=option, other=other)
 
 
 def value_not_allowed(option: str, value: str, *, allowed: str) -> str:
     """Return a sentence that an option cannot have a value; `allowed` lacks the last full stop."""
-    return f"`{option}` cannot be {value}. {allowed}."
+    return _("`{option}` cannot be {value}. {allowed}.").format(option=option, value=value, allowed=allowed)

@@ -29,6 +29,7 @@ from bot.model.message import Audience
 from bot.model.question import AnswerButtons
 from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred
+from bot.translation import N_
 from perplexity.filters import Filters
 from perplexity.news.summary import CATEGORIES, NewsSummary, default_to_past_day, news_summary
 from perplexity.notes import no_news_text
@@ -38,10 +39,10 @@ from perplexity.validation import parse_query
 PARSER = OptionParser(
     options=(RECENCY, DOMAIN, LANG, COUNTRY, PUBLIC, PRIVATE),
     unsupported={
-        "--after": "`--after` doesn’t work for news: use `--recency` to set how new the stories must be.",
-        "--before": "`--before` doesn’t work for news: use `--recency` to set how new the stories must be.",
-        "--mode": "`--mode` works for searches only: news always comes from the open web.",
-        "--n": "`--n` works for searches only: news lists five to eight stories if there are that many.",
+        "--after": N_("`--after` doesn’t work for news: use `--recency` to set how new the stories must be."),
+        "--before": N_("`--before` doesn’t work for news: use `--recency` to set how new the stories must be."),
+        "--mode": N_("`--mode` works for searches only: news always comes from the open web."),
+        "--n": N_("`--n` works for searches only: news lists five to eight stories if there are that many."),
     },
 )
 
@@ -66,7 +67,7 @@ def parse(text: str) -> NewsRequest:
     arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split(maxsplit=1) or [""]
     named = category_argument(first)
-    with usage_errors("a topic"):
+    with usage_errors(N_("a topic")):
         filters = default_to_past_day(parse_filters(arguments))
         topic = parse_query(rest[0]) if rest else ""
     return NewsRequest(category=named, topic=topic, text=arguments.text, filters=filters, **parse_visibility(arguments))
@@ -153,14 +154,14 @@ def buttons(summary: NewsSummary, request: NewsRequest) -> AnswerButtons | None:
 
 NEWS = Command(
     name="news",
-    summary="Get the day’s news, each story once, with sources",
+    summary=N_("Get the day’s news, each story once, with sources"),
     usage="CATEGORY [TOPIC] [--recency week] [--domain a.com,-b.com] [--public]",
     options=PARSER.options,
     examples=(
-        ("tech", "the past day in technology"),
-        ("business open source companies", "about one topic"),
-        ("science --recency week --lang de", "the past week, pages in German"),
-        ("world --domain -x.com --public", "without one site, shown to everyone here"),
+        ("tech", N_("the past day in technology")),
+        ("business open source companies", N_("about one topic")),
+        ("science --recency week --lang de", N_("the past week, pages in German")),
+        ("world --domain -x.com --public", N_("without one site, shown to everyone here")),
     ),
     parse=parse,
     audience=audience_of,
@@ -170,10 +171,10 @@ NEWS = Command(
     keep=as_results,
     remember=remember,
     nothing_found=nothing_found_text,
-    pending_label="Searching the news",
+    pending_label=N_("Searching the news"),
     stoppable=True,
     past_week=past_week,
     question_text=question_text,
-    form=CommandForm(title="Read the news", text="Topic", categories=tuple(CATEGORIES)),
+    form=CommandForm(title=N_("Read the news"), text=N_("Topic"), categories=tuple(CATEGORIES)),
     prefer=prefer,
 )

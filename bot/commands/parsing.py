@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from bot.blocks.escaping import unescape_slack
 from bot.commands.base import Option
 from bot.errors import UsageError
+from bot.translation import gettext as _
+from bot.translation import number
 from perplexity.formatting import closest_match
 from perplexity.validation import MAX_QUERY_LENGTH
 
@@ -35,14 +37,18 @@ def abbreviate(value: str) -> str:
 
 def choose_from(choices: Sequence[str], *, meant: str | None) -> str:
     """Return the choices as mrkdwn, after the one that was probably meant."""
-    hint = f"Did you mean `{meant}`? " if meant else ""
-    return f"{hint}Choose from: {', '.join(f'`{one}`' for one in choices[:-1])} and `{choices[-1]}`."
+    hint = _("Did you mean {name}?").format(name=f"`{meant}`") + " " if meant else ""
+    *names, last = (f"`{one}`" for one in choices)
+    return hint + _("Choose from: {names} and {last}.").format(names=", ".join(names), last=last)
 
 
 def unknown_name(name: str, names: Sequence[str]) -> str:
     """Return the sentence that a file has an unknown name, with the known ones."""
     meant = closest_match(name, names)
-    return f"there is no {name!r}{f'; did you mean {meant}?' if meant else ';'} It takes {', '.join(names)}"
+    if meant is None:
+        return _("there is no {name}; It takes {names}").format(name=repr(name), names=", ".join(names))
+    unknown = _("there is no {name}; did you mean {meant}? It takes {names}")
+    return unknown.format(name=repr(name), meant=meant, names=", ".join(names))
 
 
 DASHES = "-‐‑‒–—―−﹣－"
@@ -202,7 +208,7 @@ class Arguments:
         """Return an option's value, None if it was not given. Raises UsageError if it has several."""
         values = dict.fromkeys(self.options.get(name, ()))
         if len(values) > 1:
-            raise UsageError(f"`{name}` is given twice.")
+            raise UsageError(_("`{option}` is given twice.").format(option=name))
         return next(iter(values), None)
 
     def many(self, name: str) -> tuple[str, ...]:
@@ -256,7 +262,7 @@ def write_arguments(options: Iterable[tuple[Option, str]], text: str) -> str:
     value that cannot be typed.
     """
     given = [(option, " ".join(value.split())) for option, value in options]
-    parser = OptionParser(options=tuple(option for option, _ in given), max_length=len(text))
+    parser = OptionParser(options=tuple(option for option, __ in given), max_length=len(text))
     pieces = [_write_option(option, value) for option, value in given]
     text = unescape_slack(_as_sent(text)).strip()
     wanted = Arguments(text=text, options={option.name: (value,) for option, value in given})
@@ -266,7 +272,7 @@ def write_arguments(options: Iterable[tuple[Option, str]], text: str) -> str:
         with suppress(UsageError):
             if parse_options(line, parser) == wanted:
                 return line
-    raise UsageError("I couldn’t parse this. Check the quotes, or put ` -- ` before your text.")
+    raise UsageError(_("I couldn’t parse this. Check the quotes, or put ` -- ` before your text."))
 
 
 def _write_option(option: Option, value: str) -> str:
@@ -278,7 +284,8 @@ def _write_option(option: Option, value: str) -> str:
         return f"{option.name}={value}"
     sign = next((sign for sign, ends in (('"', DOUBLE_QUOTES), ("`", "`")) if not set(ends) & set(value)), None)
     if sign is None:
-        raise UsageError(f"`{option.name}` cannot be {inline_code(value)}. Leave out the quotes.", option=option.name)
+        problem = _("`{option}` cannot be {value}. Leave out the quotes.")
+        raise UsageError(problem.format(option=option.name, value=inline_code(value)), option=option.name)
     return f"{option.name}={sign}{value}{sign}"
 
 
@@ -291,10 +298,12 @@ def check_length(text: str, max_length: int) -> None:
     """Raise UsageError if a text, as Slack sent it, is too long; an HTML entity counts as one character."""
     length = len(text) - 3 * (text.count("&lt;") + text.count("&gt;")) - 4 * text.count("&amp;")
     if length > max_length + MAX_OPTIONS_LENGTH:
-        raise UsageError(
-            f"Your text has {length:,} characters. The limit is {max_length:,}, "
-            f"and {MAX_OPTIONS_LENGTH:,} more for options. Shorten it and try again."
+        problem = _(
+            "Your text has {length} characters. The limit is {most}, and {more} more for options. "
+            "Shorten it and try again."
         )
+        limits = {"most": number(max_length), "more": number(MAX_OPTIONS_LENGTH)}
+        raise UsageError(problem.format(length=number(length), **limits))
 
 
 def is_help_request(text: str) -> bool:
@@ -342,14 +351,14 @@ def _option_token(word: str, parser: OptionParser, *, text_seen: bool) -> _Optio
     # In a sentence, a typographic dash before an unknown word is rarely an option.
     if long[1] and text_seen and not meant and name not in parser.unsupported:
         return None
-    raise UsageError(parser.unsupported.get(name) or _unknown_option(inline_code(name), closest=meant))
+    raise UsageError(_(parser.unsupported.get(name, "")) or _unknown_option(inline_code(name), closest=meant))
 
 
 def _with_value(token: _OptionToken, words: Sequence[CommandWord], place: int, parser: OptionParser) -> _ParsedOption:
     option, stop = token.option, place + 1
     if not option.value:
         if token.value is not None:
-            raise UsageError(f"`{option.name}` takes no value.")
+            raise UsageError(_("`{option}` takes no value.").format(option=option.name))
         return _ParsedOption(token=token, value="", places=range(place, stop))
     value = token.value
     if value is None and _is_value(words, stop, parser):
@@ -360,7 +369,7 @@ def _with_value(token: _OptionToken, words: Sequence[CommandWord], place: int, p
         stop += 1
     value = _unquoted("".join(pieces))
     if not value:
-        raise UsageError(f"`{option.name}` needs a value: `{option.value}`.")
+        raise UsageError(_("`{option}` needs a value: `{value}`.").format(option=option.name, value=option.value))
     return _ParsedOption(token=token, value=value, places=range(place, stop))
 
 
@@ -395,10 +404,11 @@ def _remaining_text(text: str, words: Sequence[CommandWord], taken: Collection[i
 
 
 def _unknown_option(name: str, *, closest: str | None) -> str:
-    known = f"I don’t know the option {name}."
     if closest:
-        return f"{known} Did you mean `{closest}`?"
-    return f"{known} If it belongs to your text, put it in quotes, or type ` -- ` before the text."
+        return _("I don’t know the option {name}. Did you mean `{meant}`?").format(name=name, meant=closest)
+    return _(
+        "I don’t know the option {name}. If it belongs to your text, put it in quotes, or type ` -- ` before the text."
+    ).format(name=name)
 
 
 def parse_nothing(name: str) -> Callable[[str], None]:
@@ -413,4 +423,4 @@ def parse_nothing(name: str) -> Callable[[str], None]:
 
 def no_text(name: str) -> str:
     """Return the sentence that a command takes no text."""
-    return f"Type `{name}` without any text after it."
+    return _("Type `{name}` without any text after it.").format(name=name)

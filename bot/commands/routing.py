@@ -19,6 +19,7 @@ from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.storage.limiter import PostgresLimiter
+from bot.translation import gettext as _
 from perplexity.formatting import closest_match
 from perplexity.limiter import CallKind
 from perplexity.providers.base import Provider
@@ -125,7 +126,8 @@ _OFFERED = frozenset({*LINES.values(), *(prompt.message for prompt in EXAMPLES)}
 
 def is_offered(command: str, text: str) -> bool:
     """Return whether a question is one of the app's own offers, by a button or as a prompt, word for word."""
-    return (text if command == ASK.name else f"{command} {text}") in _OFFERED
+    said = text if command == ASK.name else f"{command} {text}"
+    return any(said in {one, _(one)} for one in _OFFERED)
 
 
 def _parses(command: Command[Any, Any], text: str) -> bool:
@@ -181,7 +183,7 @@ def usage_reply(
         helped = help_overview((), slash=umbrella) if command.name == ASK.name else help_message(shown, slash=slash)
         return replace(helped, private=True)
     if invocation is IN_DIRECT_MESSAGE and begins_conversation(text):
-        return text_message("This is a new conversation. What would you like to know?")
+        return text_message(_("This is a new conversation. What would you like to know?"))
     try:
         command.parse(text)
     except UsageError as error:

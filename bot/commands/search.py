@@ -23,6 +23,8 @@ from bot.model.message import Audience
 from bot.model.question import AnswerButtons
 from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.attempts import cost_with_failures
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
@@ -31,14 +33,14 @@ from perplexity.types import Query
 from perplexity.validation import MAX_RESULTS, parse_max_results, validate_query
 
 NUMBER = Option(
-    name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so", label="How many pages"
+    name="--n", short="-n", value="1-20", help=N_("How many pages; 5 unless you say so"), label=N_("How many pages")
 )
 PARSER = OptionParser(
     options=(NUMBER, *FILTERS, MODE, PUBLIC, PRIVATE),
     unsupported={
-        "--reasoning": "`--reasoning` works for answers only: a search lists pages.",
-        "--model": "`--model` works for answers only: a search lists pages.",
-        "--effort": "`--effort` works for answers only: a search lists pages.",
+        "--reasoning": N_("`--reasoning` works for answers only: a search lists pages."),
+        "--model": N_("`--model` works for answers only: a search lists pages."),
+        "--effort": N_("`--effort` works for answers only: a search lists pages."),
     },
 )
 
@@ -56,8 +58,8 @@ def parse(text: str) -> SearchRequest:
     """Parse the text after `/search`. Raises UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
-        raise UsageError("Add what to search for after the options.")
-    with usage_errors("a search"):
+        raise UsageError(_("Add what to search for after the options."))
+    with usage_errors(N_("a search")):
         filters = parse_filters(arguments)
         number = arguments.one(NUMBER.name)
         count = Query.max_results if number is None else _parse_count(number)
@@ -69,7 +71,8 @@ def _parse_count(number: str) -> int:
     try:
         return parse_max_results(number)
     except InvalidRequest:
-        raise UsageError(f"`{NUMBER.name}` must be between 1 and {MAX_RESULTS}.", option=NUMBER.name) from None
+        problem = _("`{option}` must be between 1 and {most}.").format(option=NUMBER.name, most=MAX_RESULTS)
+        raise UsageError(problem, option=NUMBER.name) from None
 
 
 async def answer(request: SearchRequest, context: CommandContext) -> SearchPage:
@@ -131,25 +134,27 @@ def buttons(page: SearchPage, request: SearchRequest) -> AnswerButtons | None:
 
 SEARCH = Command(
     name="search",
-    summary="Search the web and list the best pages",
+    summary=N_("Search the web and list the best pages"),
     usage="[--n 1-20] [--recency week] [--domain a.com,-b.com] [--public] QUERY",
     options=PARSER.options,
     examples=(
-        ("python free threading", "the five best pages"),
-        ("--n 10 --recency month postgres release", "ten pages from the past month"),
-        ("--domain arxiv.org --mode academic graph databases", "papers on one site"),
-        ('"exact words" --after 2026-01-01 --public', "pages of this year, shown to everyone here"),
+        ("python free threading", N_("the five best pages")),
+        ("--n 10 --recency month postgres release", N_("ten pages from the past month")),
+        ("--domain arxiv.org --mode academic graph databases", N_("papers on one site")),
+        ('"exact words" --after 2026-01-01 --public', N_("pages of this year, shown to everyone here")),
     ),
     parse=parse,
     audience=audience_of,
     answer=answer,
     render=render,
     nothing_found=nothing_found_text,
-    pending_label="Searching the web",
+    pending_label=N_("Searching the web"),
     stoppable=True,
     question_text=question_text,
     buttons=buttons,
-    form=CommandForm(title="Search for pages", text="What to search for", missing="Write what to search for."),
+    form=CommandForm(
+        title=N_("Search for pages"), text=N_("What to search for"), missing=N_("Write what to search for.")
+    ),
     filters=filters,
     prefer=prefer,
 )

@@ -20,12 +20,17 @@ from bot.slack.users import Admins
 from bot.storage.attempts import LAST_CALLS, AttemptStore
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
+from bot.translation import N_, money
+from bot.translation import gettext as _
 
-SET_KEY = "Set `PERPLEXITY_API_KEY` or another service’s key, then restart the app."
+SET_KEY = N_("Set `PERPLEXITY_API_KEY` or another service’s key, then restart the app.")
 
 _ISSUES = {
-    "AuthenticationError": ("does not accept the configured key.", "Set a new key for it, then restart the app."),
-    "BillingError": ("is out of credit.", "Buy credit for it."),
+    "AuthenticationError": (
+        N_("{service} does not accept the configured key."),
+        N_("Set a new key for it, then restart the app."),
+    ),
+    "BillingError": (N_("{service} is out of credit."), N_("Buy credit for it.")),
 }
 """The problem of a service that needs an admin, and its remedy, by the class of its error."""
 
@@ -50,21 +55,21 @@ class Health:
         issues, silent = await self.attempts.admin_issues(), await self.attempts.silent(self.services)
         found = self._no_answers(spending, failing={*issues, *silent})
         for name, error in sorted(issues.items()):
-            said, fix = _ISSUES.get(error, ("needs an admin.", ""))
-            found.append(Problem(text=f"{name} {said}", fix=fix))
+            said, fix = _ISSUES.get(error, (N_("{service} needs an admin."), ""))
+            found.append(Problem(text=_(said).format(service=name), fix=_(fix)))
         found += [
             Problem(
-                text=f"{name} answered none of its last {LAST_CALLS} calls.",
-                fix="Look whether it is down, or the app’s network does not reach it.",
+                text=_("{service} answered none of its last {count} calls.").format(service=name, count=LAST_CALLS),
+                fix=_("Look whether it is down, or the app’s network does not reach it."),
             )
             for name in silent
             if name not in issues
         ]
         found += [problem for find in self.found_by for problem in await find(team_id)]
         if problem := (await self.audit.health()).problem:
-            found.append(Problem(text=problem, fix="Run `python -m bot doctor`, which says what to do."))
+            found.append(Problem(text=problem, fix=_("Run `python -m bot doctor`, which says what to do.")))
         if not await self.workers_alive():
-            found.append(Problem(text="No worker is running, so no question is answered.", fix="Start one."))
+            found.append(Problem(text=_("No worker is running, so no question is answered."), fix=_("Start one.")))
         return found
 
     def _no_answers(self, spending: Spending, *, failing: Set[str]) -> list[Problem]:
@@ -73,24 +78,23 @@ class Health:
         if not self.services:
             found.append(
                 Problem(
-                    text="No search service is set up, so no question can be answered.",
-                    fix=SET_KEY,
+                    text=_("No search service is set up, so no question can be answered."),
+                    fix=_(SET_KEY),
                 )
             )
         elif failing >= set(self.services):
             found.append(
                 Problem(
-                    text="No question can be answered, since no search service answers.",
-                    fix=SET_KEY if self.free else "Wait until one is back, or set another service’s key.",
+                    text=_("No question can be answered, since no search service answers."),
+                    fix=_(SET_KEY if self.free else N_("Wait until one is back, or set another service’s key.")),
                 )
             )
         if spending.paused_by is not None and not self.free:
-            found.append(
-                Problem(text="All paid searches are paused, so no question is answered.", fix="Allow them again.")
-            )
+            paused = _("All paid searches are paused, so no question is answered.")
+            found.append(Problem(text=paused, fix=_("Allow them again.")))
         if month is not None and spending.month >= month and not self.free:
-            used = f"The workspace’s budget of {format_amount(month)} for this month is used up"
-            found.append(Problem(text=f"{used}, so no question is answered.", fix="Set a higher one."))
+            used = _("The workspace’s budget of {amount} for this month is used up, so no question is answered.")
+            found.append(Problem(text=used.format(amount=money(format_amount(month))), fix=_("Set a higher one.")))
         return found
 
     def _month(self, spending: Spending) -> int | None:
@@ -124,7 +128,7 @@ class StatusCommand:
         """Return the command that a worker runs."""
         return replace(STATUS, answer=self.answer)
 
-    async def answer(self, _: None, context: CommandContext) -> Status | None:
+    async def answer(self, request: None, context: CommandContext) -> Status | None:
         """Return the overview, None if the user is not an admin."""
         if not await self.admins.is_admin(context.row.user_id):
             return None
@@ -138,11 +142,11 @@ class StatusCommand:
         )
 
 
-def render(status: Status | None, _: None, audience: Audience) -> Reply:
+def render(status: Status | None, request: None, audience: Audience) -> Reply:
     """Render the statistics."""
     if status is None:
         return Reply(
-            messages=(text_message("Only admins of this workspace can see how the search services are doing."),)
+            messages=(text_message(_("Only admins of this workspace can see how the search services are doing.")),)
         )
     message = status_message(
         status.providers,
@@ -156,7 +160,7 @@ def render(status: Status | None, _: None, audience: Audience) -> Reply:
 
 STATUS = free_subcommand(
     name="status",
-    summary="See how the search services are doing (admins)",
+    summary=N_("See how the search services are doing (admins)"),
     for_admins=True,
     usage="",
     parse=parse_nothing("status"),

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bot.model.results import SearchPage
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.citations import number_citations
 from perplexity.sanitize import format_pages
 from perplexity.types import Answer, AnswerKind, Event, Message, Question, Restarted, Source, Sources
 
-OTHER_PAGES = "No model could read the pages that you asked about, so these are from a search for your question."
-UNCITED = "The answer cites none of the pages, so you can’t check what it rests on."
+OTHER_PAGES = N_("No model could read the pages that you asked about, so these are from a search for your question.")
+UNCITED = N_("The answer cites none of the pages, so you can’t check what it rests on.")
 
 MAX_EXCERPT = 4_000
 """Characters of one page's excerpt; twenty of them fit into a prompt with a conversation."""
@@ -42,9 +44,9 @@ def question_about(question: Question, pages: Sequence[Source]) -> Question:
 def answer_about(answer: Answer, pages: Sequence[Source]) -> Answer:
     """Return a model's answer with the pages as its sources; passages get a note that they are from other pages."""
     if answer.kind is AnswerKind.PASSAGES:
-        return replace(answer, notes=(OTHER_PAGES, *answer.notes))
+        return replace(answer, notes=(_(OTHER_PAGES), *answer.notes))
     cited = number_citations(answer.text, pages).sources
-    notes = answer.notes if cited else (UNCITED, *answer.notes)
+    notes = answer.notes if cited else (_(UNCITED), *answer.notes)
     return replace(answer, sources=tuple(pages), notes=notes)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.model.message import SuggestedPrompt
+from bot.translation import N_
+from bot.translation import gettext as _
 
 MAX_PROMPTS = 4
 """The most prompts that Slack shows. https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts"""
@@ -18,9 +20,9 @@ MAX_MESSAGE = 1_000
 
 
 EXAMPLES = (
-    SuggestedPrompt("What changed this week?", "What changed this week in open source databases?"),
-    SuggestedPrompt("Compare two things", "Compare PostgreSQL and MySQL for full-text search."),
-    SuggestedPrompt("Read the news", "news technology"),
+    SuggestedPrompt(N_("What changed this week?"), N_("What changed this week in open source databases?")),
+    SuggestedPrompt(N_("Compare two things"), N_("Compare PostgreSQL and MySQL for full-text search.")),
+    SuggestedPrompt(N_("Read the news"), "news technology"),
 )
 
 
@@ -29,13 +31,14 @@ def choose_prompts(asked: Sequence[str]) -> tuple[SuggestedPrompt, ...]:
 
     A question that differs only in case or spaces counts as the same.
     """
+    examples = tuple(SuggestedPrompt(_(one.title), _(one.message)) for one in EXAMPLES)
     if len(asked) < MIN_QUESTIONS:
-        return EXAMPLES
+        return examples
     distinct: dict[str, str] = {}
     for message in asked:
         distinct.setdefault(" ".join(message.split()).casefold(), message.strip())
     fitting = [message for message in distinct.values() if 0 < len(message) <= MAX_MESSAGE]
-    return tuple(SuggestedPrompt(_title(message), message) for message in fitting[:MAX_PROMPTS]) or EXAMPLES
+    return tuple(SuggestedPrompt(_title(message), message) for message in fitting[:MAX_PROMPTS]) or examples
 
 
 def _title(message: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from bot.model.question import QuestionRow
+from perplexity.scope import N_, say
 from perplexity.terminal import escape_json
 
 BEGINNING = "0" * 64
@@ -176,11 +177,13 @@ class AuditHealth:
     def problem(self) -> str:
         """A sentence on the problem; empty if there is none."""
         if self.broken:
-            return "The audit log cannot be read."
+            return say(N_("The audit log cannot be read."))
         if self.lost_at is not None:
-            return f"Something was not recorded in the audit log ({self.lost_at:%Y-%m-%d %H:%M} UTC)."
+            lost = say(N_("Something was not recorded in the audit log ({at} UTC)."))
+            return lost.format(at=f"{self.lost_at:%Y-%m-%d %H:%M}")
         if not self.ok:
-            return f"The audit log has not been written for {self.waiting_seconds / 60:.0f} min."
+            waits = say(N_("The audit log has not been written for {count} min."))
+            return waits.format(count=f"{self.waiting_seconds / 60:.0f}")
         return ""
 
 

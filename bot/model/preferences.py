@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from perplexity.models import Effort
+from perplexity.scope import N_
 
 Visibility = Literal["private", "public"]
 
@@ -40,7 +41,7 @@ class ChannelSettings:
     `WorkspaceSettings`.
     """
 
-    place: ClassVar[str] = "channel"
+    place: ClassVar[str] = N_("channel")
 
     max_effort: Effort | None = None
     models: tuple[str, ...] = ()
@@ -66,7 +67,7 @@ class WorkspaceSettings:
     sending the files of questions.
     """
 
-    place: ClassVar[str] = "workspace"
+    place: ClassVar[str] = N_("workspace")
 
     max_effort: Effort | None = None
     models: tuple[str, ...] = ()

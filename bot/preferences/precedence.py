@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 
 from bot.errors import Refused
 from bot.model.preferences import ADMINS, EVERYONE, NO_MODELS, ChannelSettings, Preferences, Rules, WorkspaceSettings
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.domains import DomainPolicy
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, NO_FILTERS, Filters
@@ -94,8 +96,10 @@ def _within(filters: Filters, rules: Rules) -> Filters:
 
 def _allowed(rules: Rules) -> str:
     if rules.allow:
-        return f"answers in this {rules.place} come from {', '.join(rules.allow)} only"
-    return f"answers in this {rules.place} never come from {', '.join(rules.deny)}"
+        only = _("answers in this {place} come from {sites} only")
+        return only.format(place=_(rules.place), sites=", ".join(rules.allow))
+    never = _("answers in this {place} never come from {sites}")
+    return never.format(place=_(rules.place), sites=", ".join(rules.deny))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +116,8 @@ class EffortCap:
     def check(self, effort: Effort) -> None:
         """Raise Refused if a required effort is not allowed."""
         if not self.allows(effort):
-            raise Refused(f"This needs the effort {effort}. Here at most {self.effort} is allowed, {self.why}.")
+            refusal = _("This needs the effort {effort}. Here at most {most} is allowed, {reason}.")
+            raise Refused(refusal.format(effort=effort, most=self.effort, reason=self.why))
 
 
 def effort_cap(rules: Iterable[Rules]) -> EffortCap:
@@ -120,18 +125,19 @@ def effort_cap(rules: Iterable[Rules]) -> EffortCap:
     caps = [EffortCap(effort=EFFORTS[-1])]
     for one in rules:
         if isinstance(one, WorkspaceSettings) and one.store_nothing:
-            caps.append(EffortCap(effort="medium", why="since more would be stored at the search service"))
+            caps.append(EffortCap(effort="medium", why=_("since more would be stored at the search service")))
         if one.max_effort is not None:
-            caps.append(EffortCap(effort=one.max_effort, why=f"as this {one.place}’s settings say"))
+            why = _("as this {place}’s settings say").format(place=_(one.place))
+            caps.append(EffortCap(effort=one.max_effort, why=why))
     return min(caps, key=lambda cap: EFFORTS.index(cap.effort))
 
 
 _WORDS: Mapping[Effort, str] = {
-    "fast": "quickly",
-    "low": "a little",
-    "medium": "longer",
-    "high": "much longer",
-    "xhigh": "as long as possible",
+    "fast": N_("quickly"),
+    "low": N_("a little"),
+    "medium": N_("longer"),
+    "high": N_("much longer"),
+    "xhigh": N_("as long as possible"),
 }
 
 
@@ -156,14 +162,16 @@ def within_rules(
     question = replace(question, filters=restrict(question.filters, *rules), messages=messages)
     if question.model is not None and not _may_name(question.model, rules):
         limits = [set(one.models) for one in rules if one.models]
-        allowed = [*sorted(set.intersection(*limits) - {*NO_MODELS}), "an effort such as fast"]
-        raise InvalidRequest.for_field("model", question.model, f"here it takes {' or '.join(allowed)}")
+        allowed = [*sorted(set.intersection(*limits) - {*NO_MODELS}), _("an effort such as fast")]
+        names = _("here it takes {names}").format(names=_(" or ").join(allowed))
+        raise InvalidRequest.for_field("model", question.model, names)
     target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=reasoning_effort)
     cap = effort_cap(rules)
     if question.run_id is not None or cap.allows(target.effort) or (target.model and not target.reasons):
         return question, ""
     lowered = replace(question, reasoning=False, model=target.model or cap.effort)
-    return lowered, f"I thought {_WORDS[cap.effort]} instead of {_WORDS[target.effort]}, {cap.why}."
+    note = _("I thought {how} instead of {wanted}, {reason}.")
+    return lowered, note.format(how=_(_WORDS[cap.effort]), wanted=_(_WORDS[target.effort]), reason=cap.why)
 
 
 def check_narrows(channel: ChannelSettings, workspace: WorkspaceSettings) -> None:
@@ -209,7 +217,7 @@ class Restricting:
             request, note = within_rules(request, self.rules, reasoning_effort=self.reasoning_effort)
         else:
             effort_cap(self.rules).check(self.tool_effort)
-            request, _ = within_rules(request, self.rules)
+            request, __ = within_rules(request, self.rules)
         async with aclosing(call(request)) as replies:
             async for reply in replies:
                 yield _with_note(reply, note) if isinstance(reply, Answer) else reply
@@ -229,7 +237,7 @@ def allowed_pages(pages: Sequence[Source], rules: Sequence[Rules]) -> tuple[Sour
 
     Raises InvalidRequest if no site is allowed.
     """
-    allowed, _ = DomainPolicy(restrict(NO_FILTERS, *rules).enforced).split(pages)
+    allowed, __ = DomainPolicy(restrict(NO_FILTERS, *rules).enforced).split(pages)
     return allowed
 
 

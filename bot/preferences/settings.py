@@ -8,20 +8,22 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar
 
 from bot.model.preferences import ADMINS, EVERYONE, NO_MODELS, ChannelSettings, PersonSettings, WorkspaceSettings
+from bot.translation import N_, number
+from bot.translation import gettext as _
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, parse_domain, parse_domains, parse_language
 from perplexity.models import EFFORTS, resolve
 from perplexity.types import Message
 from perplexity.validation import validate_messages
 
-DOMAINS_UNSET = "the whole web"
-SAVED = "Saved."
-NOT_MANAGER = "Only the person who created this channel, and admins, can change its settings."
-CREATOR_UNKNOWN = (
+DOMAINS_UNSET = N_("the whole web")
+SAVED = N_("Saved.")
+NOT_MANAGER = N_("Only the person who created this channel, and admins, can change its settings.")
+CREATOR_UNKNOWN = N_(
     "Slack doesn’t let me read who created this channel, so only admins can change its settings. "
     "An admin can give me the scope `channels:read`, or `groups:read` for private channels."
 )
-NOT_ADMIN = "Only admins of this workspace can see and change its settings."
+NOT_ADMIN = N_("Only admins of this workspace can see and change its settings.")
 
 Value = str | bool | tuple[str, ...]
 Kind = Literal["choice", "text", "paragraph", "people"]
@@ -36,7 +38,7 @@ MAX_PEOPLE = 50
 """The most people who can be named."""
 
 _ASKER_ID = re.compile(r"<(?:@|!subteam\^)([UWS][A-Z0-9]{1,20})(?:\|[^<>]*)?>|([UWS][A-Z0-9]{1,20})")
-_ON_OFF = {"on": "On", "off": "Off"}
+_ON_OFF = {"on": N_("On"), "off": N_("Off")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,8 @@ class Setting:
     """One setting: `name` is the typed word, `field` the attribute that holds it.
 
     `parse` reads typed words, and raises InvalidRequest. `choices` are the words of a "choice" with their labels.
-    `unset` describes the default, unless the app is configured with another one.
+    `unset` describes the default, unless the app is configured with another one. Texts are translated where they are
+    shown.
     """
 
     name: str
@@ -93,7 +96,7 @@ def _on_off(name: str) -> Callable[[str], bool]:
 def _model(words: str) -> str:
     name = words.strip().lower()
     if len(name) > MAX_MODEL:
-        raise InvalidRequest.for_field("model", words, f"it takes at most {MAX_MODEL} characters")
+        raise InvalidRequest.for_field("model", words, _characters(MAX_MODEL))
     resolve(name)
     return name
 
@@ -101,16 +104,21 @@ def _model(words: str) -> str:
 def _models(words: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(_split(words.lower())))
     if names != NO_MODELS and not (names and all("/" in name and resolve(name).model for name in names[:MAX_DOMAINS])):
-        raise InvalidRequest.for_field("models", words, f"it takes {_MODELS_HINT}")
+        raise InvalidRequest.for_field(
+            "models", words, _("it takes names such as openai/gpt-6-luna, separated by commas, or none")
+        )
     return names[:MAX_DOMAINS]
 
 
 def _instructions(words: str) -> str:
     text = validate_messages([Message(role="user", content=words)])[0].content
     if len(text) > MAX_INSTRUCTIONS:
-        allowed = f"it takes at most {MAX_INSTRUCTIONS:,} characters"
-        raise InvalidRequest.for_field("instructions", f"{len(text)} characters", allowed)
+        raise InvalidRequest.for_field("instructions", f"{len(text)} characters", _characters(MAX_INSTRUCTIONS))
     return text
+
+
+def _characters(most: int) -> str:
+    return _("it takes at most {most} characters").format(most=number(most))
 
 
 def _split(words: str) -> list[str]:
@@ -120,14 +128,14 @@ def _split(words: str) -> list[str]:
 def _domains(words: str) -> tuple[str, ...]:
     domains = parse_domains(_split(words))
     if not domains:
-        raise InvalidRequest.for_field("domains", words, "it takes host names such as a.com, separated by commas")
+        raise InvalidRequest.for_field("domains", words, _("it takes host names such as a.com, separated by commas"))
     return domains
 
 
 def _hosts(name: str) -> Callable[[str], tuple[str, ...]]:
     def parse(words: str) -> tuple[str, ...]:
         if any(parse_domain(word).startswith("-") for word in _split(words)):
-            raise InvalidRequest.for_field(name, words, "it takes host names without a -")
+            raise InvalidRequest.for_field(name, words, _("it takes host names without a -"))
         return _domains(words)
 
     return parse
@@ -141,15 +149,16 @@ def _askers(words: str) -> str:
     named = [_ASKER_ID.fullmatch(one) for one in _split(words)]
     ids = dict.fromkeys(match[1] or match[2] for match in named if match is not None)
     if not named or None in named or len(ids) > MAX_PEOPLE:
-        allowed = f"it takes {EVERYONE}, {ADMINS}, or at most {MAX_PEOPLE} ids such as U012AB3CD or S012AB3CD"
-        raise InvalidRequest.for_field("askers", words, allowed)
+        allowed = _("it takes {words}, or at most {count} ids such as U012AB3CD or S012AB3CD")
+        words_allowed = f"{EVERYONE}, {ADMINS}"
+        raise InvalidRequest.for_field("askers", words, allowed.format(words=words_allowed, count=MAX_PEOPLE))
     return " ".join(sorted(ids, key=lambda one: one.startswith("S")))
 
 
-THINK: Mapping[str, str] = {"fast": "Quick", "medium": "Longer", "high": "Much longer"}
+THINK: Mapping[str, str] = {"fast": N_("Quick"), "medium": N_("Longer"), "high": N_("Much longer")}
 """The forms' titles of the efforts on offer; other efforts and models are typed."""
 
-_WHO_SEES = {"private": "Only you", "public": "Everyone in the channel"}
+_WHO_SEES = {"private": N_("Only you"), "public": N_("Everyone in the channel")}
 
 
 def _chosen(name: str, label: str, unset: str, choices: Mapping[str, str], *, parse: Callable[[str], Value]) -> Setting:
@@ -159,48 +168,68 @@ def _chosen(name: str, label: str, unset: str, choices: Mapping[str, str], *, pa
 
 
 def _switch(name: str, label: str) -> Setting:
-    return _chosen(name, label, "off", _ON_OFF, parse=_on_off(name))
+    return _chosen(name, label, N_("off"), _ON_OFF, parse=_on_off(name))
 
 
 def _written(name: str, label: str, unset: str, hint: str, *, parse: Callable[[str], Value]) -> Setting:
     return Setting(name=name, field=name, label=label, unset=unset, hint=hint, parse=parse)
 
 
-_MODEL = _chosen("model", "How long to think", "quick", THINK, parse=_model)
+_MODEL = _chosen("model", N_("How long to think"), N_("quick"), THINK, parse=_model)
 _VISIBILITY = _chosen(
     "visibility",
-    "Who sees answers to commands",
-    "only the person who asks",
+    N_("Who sees answers to commands"),
+    N_("only the person who asks"),
     _WHO_SEES,
     parse=_choice("visibility", tuple(_WHO_SEES)),
 )
 _LANGUAGE = _written(
-    "language", "Language of answers", "same as the question", "Two letters, such as en or ja", parse=parse_language
+    "language",
+    N_("Language of answers"),
+    N_("same as the question"),
+    N_("Two letters, such as en or ja"),
+    parse=parse_language,
 )
-_FOLLOW_UPS = _switch("follow-ups", "Replies without a mention are questions")
-_ASKERS_HINT = f"{EVERYONE}, {ADMINS}, or ids of people and user groups"
+_FOLLOW_UPS = _switch("follow-ups", N_("Replies without a mention are questions"))
+_ASKERS_HINT = N_("everyone, admins, or ids of people and user groups")
 _ASKERS = replace(
-    _written("askers", "Who may ask", EVERYONE, _ASKERS_HINT, parse=_askers),
+    _written("askers", N_("Who may ask"), N_("everyone"), _ASKERS_HINT, parse=_askers),
     kind="people",
-    choices={EVERYONE: "Everyone", ADMINS: "Admins"},
+    choices={EVERYONE: N_("Everyone"), ADMINS: N_("Admins")},
 )
 
-_FILES = "Images and PDFs in questions are sent to the search service"
-_MODELS_HINT = "names such as openai/gpt-6-luna, separated by commas, or none"
+_FILES = N_("Images and PDFs in questions are sent to the search service")
+_MODELS_HINT = N_("Takes names such as openai/gpt-6-luna, separated by commas, or none")
 _LIMITS = (
-    _chosen("max-effort", "How long to think at most", "as long as asked", THINK, parse=_choice("max-effort", EFFORTS)),
-    _written("models", "Models that may be named", "all", f"Takes {_MODELS_HINT}", parse=_models),
+    _chosen(
+        "max-effort",
+        N_("How long to think at most"),
+        N_("as long as asked"),
+        THINK,
+        parse=_choice("max-effort", EFFORTS),
+    ),
+    _written("models", N_("Models that may be named"), N_("all"), _MODELS_HINT, parse=_models),
     _written(
         "allow",
-        "Only these sites",
+        N_("Only these sites"),
         DOMAINS_UNSET,
-        "Answers here come from these sites only, such as a.com, b.com",
+        N_("Answers here come from these sites only, such as a.com, b.com"),
         parse=_hosts("allow"),
     ),
-    _written("deny", "Never these sites", "none", "Answers here never come from these sites", parse=_hosts("deny")),
+    _written(
+        "deny",
+        N_("Never these sites"),
+        N_("none"),
+        N_("Answers here never come from these sites"),
+        parse=_hosts("deny"),
+    ),
     replace(
         _written(
-            "instructions", "Instructions for answers", "none", "Tone and words of the house", parse=_instructions
+            "instructions",
+            N_("Instructions for answers"),
+            N_("none"),
+            N_("Tone and words of the house"),
+            parse=_instructions,
         ),
         kind="paragraph",
     ),
@@ -212,9 +241,9 @@ PERSON = (
     _LANGUAGE,
     _written(
         "domains",
-        "Sites to search",
+        N_("Sites to search"),
         DOMAINS_UNSET,
-        "Such as a.com, b.com; or each with a - to leave it out",
+        N_("Such as a.com, b.com; or each with a - to leave it out"),
         parse=_domains,
     ),
     _FOLLOW_UPS,
@@ -227,16 +256,16 @@ CHANNEL = (
     _LANGUAGE,
     *_LIMITS,
     _ASKERS,
-    _switch("history", "Questions in a thread include what others wrote there"),
+    _switch("history", N_("Questions in a thread include what others wrote there")),
     _FOLLOW_UPS,
-    _switch("external", "Guests and people from other organizations may ask"),
-    _chosen("files", _FILES, "as in the workspace", _ON_OFF, parse=_on_off("files")),
+    _switch("external", N_("Guests and people from other organizations may ask")),
+    _chosen("files", _FILES, N_("as in the workspace"), _ON_OFF, parse=_on_off("files")),
 )
 """The settings of a channel, set by its creator and admins."""
 
 WORKSPACE = (
     *_LIMITS,
-    _switch("store-nothing", "Store nothing at the search service"),
+    _switch("store-nothing", N_("Store nothing at the search service")),
     _switch("files", _FILES),
 )
 """The settings of the whole workspace, set by admins; a channel's can only narrow them."""
@@ -303,4 +332,4 @@ def changes(before: S, after: S) -> dict[str, Value | None]:
 
 def one_of(words: Sequence[str]) -> str:
     """Return the sentence that a setting accepts one of these words, of which there are two or more."""
-    return f"it takes {', '.join(words[:-1])} or {words[-1]}"
+    return _("it takes {first} or {last}").format(first=", ".join(words[:-1]), last=words[-1])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from bot.privacy.redaction import LABELS, Redaction, Redactor
+from bot.privacy.redaction import LABELS, OWN, Redaction, Redactor
+from bot.translation import N_, listing, ngettext
+from bot.translation import gettext as _
 from perplexity import scope
-from perplexity.formatting import pluralize
 from perplexity.scope import RequestLog, SentRequest
 from perplexity.steps import Call, Replies, Request
 from perplexity.threads import run_in_thread_if_long
@@ -162,10 +163,22 @@ def count_left_out(left_out: Iterable[Redaction]) -> dict[str, int]:
     return {name: count for name in LABELS if (count := sum(one.kind == name for one in different))}
 
 
+_COUNTED: Mapping[str, Callable[[int], str]] = {
+    "key": lambda count: ngettext("{count} key", "{count} keys", count),
+    "email": lambda count: ngettext("{count} e-mail address", "{count} e-mail addresses", count),
+    "card": lambda count: ngettext("{count} card number", "{count} card numbers", count),
+    "iban": lambda count: ngettext("{count} bank account", "{count} bank accounts", count),
+    "phone": lambda count: ngettext("{count} phone number", "{count} phone numbers", count),
+    OWN: lambda count: ngettext("{count} private term", "{count} private terms", count),
+}
+"""The number of redactions in words, by kind."""
+
+
 def left_out_text(counts: Mapping[str, int]) -> str:
     """Return a sentence on the redactions, such as "2 e-mail addresses were left out."; empty if there are none."""
-    counted = [pluralize(count, LABELS[name]) for name, count in counts.items() if name in LABELS and count]
+    counted = [_COUNTED[name](count) for name, count in counts.items() if name in _COUNTED and count]
     if not counted:
         return ""
-    listed = counted[0] if len(counted) == 1 else f"{', '.join(counted[:-1])} and {counted[-1]}"
-    return f"{listed} {'was' if sum(counts.values()) == 1 else 'were'} left out of what I sent to search services."
+    one = N_("{what} was left out of what I sent to search services.")
+    many = N_("{what} were left out of what I sent to search services.")
+    return _(one if sum(counts.values()) == 1 else many).format(what=listing(counted))

@@ -21,12 +21,14 @@ from bot.model.message import Block
 from bot.slack.views import NotOpened, View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import N_, number
+from bot.translation import gettext as _
 from bot.views.base import Submission, in_time, modal, show_modal
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
-NOT_ADMIN = "Only admins of this workspace can do this, and Slack says that you are not one. Nothing was changed."
+NOT_ADMIN = N_("Only admins of this workspace can do this, and Slack says that you are not one. Nothing was changed.")
 
 
 async def submission_refusal(submitted: Submission, what: str, context: ListenerContext, audit: AuditStore) -> str:
@@ -37,7 +39,7 @@ async def submission_refusal(submitted: Submission, what: str, context: Listener
     refusal = await admin_refusal(submitted.user, context)
     if refusal:
         log.warning("admin.refused", extra={"action": what})
-    if refusal == NOT_ADMIN:
+    if refusal == _(NOT_ADMIN):
         await audit.record(Change(team_id=submitted.team, user_id=submitted.user, what=what, decision="refused"))
     return refusal
 
@@ -46,8 +48,8 @@ async def admin_refusal(user_id: str, context: ListenerContext) -> str:
     """Return why a person may not act as an admin, by Slack's current answer; an empty text if they may."""
     is_admin = await in_time(context.admins.verify_admin(user_id), ADMIN_SECONDS)
     if is_admin is None:
-        return "I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again."
-    return "" if is_admin else NOT_ADMIN
+        return _("I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again.")
+    return "" if is_admin else _(NOT_ADMIN)
 
 
 def for_admins(handle: Handler) -> Handler:
@@ -86,7 +88,7 @@ class AllRows(Generic[Row]):
 
     def buttons(self, rows: Sequence[Row]) -> list[Block]:
         """Return the button for all of these rows; empty if the page for admins shows them all."""
-        label = f"{self.title} ({len(rows):,})"
+        label = f"{_(self.title)} ({number(len(rows))})"
         return [button_block(label, f"{OPEN_PAGE}{self.name}:0", "admin")] if len(rows) > self.shown else []
 
     def register(self, app: AsyncApp, context: ListenerContext) -> None:
@@ -97,7 +99,7 @@ class AllRows(Generic[Row]):
         """Show a page to an admin: first an empty window, then its contents."""
         page, view_id = click.action_id.rpartition(":")[2], click.view_id
         if not click.in_modal:
-            opened = await show_modal(context, click.trigger_id, self._view(page, [section("Counting…")]))
+            opened = await show_modal(context, click.trigger_id, self._view(page, [section(_("Counting…"))]))
             if isinstance(opened, str):
                 return text_reply(opened)
             view_id = opened.id
@@ -115,9 +117,10 @@ class AllRows(Generic[Row]):
         page = max(0, min(page, (len(rows) - 1) // PAGE_ROWS))
         first = page * PAGE_ROWS
         shown = rows[first : first + PAGE_ROWS]
-        counted = f"{first + 1 if rows else 0:,} to {first + len(shown):,} of {len(rows):,}"
-        turns = {"Previous": page - 1} if page else {}
-        turns |= {"Next": page + 1} if first + PAGE_ROWS < len(rows) else {}
+        ends = number(first + 1 if rows else 0), number(first + len(shown))
+        counted = _("{first} to {last} of {count}").format(first=ends[0], last=ends[1], count=number(len(rows)))
+        turns = {_("Previous"): page - 1} if page else {}
+        turns |= {_("Next"): page + 1} if first + PAGE_ROWS < len(rows) else {}
         return [
             context_block(counted),
             *(self.blocks(shown) if shown else ()),
@@ -125,7 +128,7 @@ class AllRows(Generic[Row]):
         ]
 
     def _view(self, page: str, blocks: list[Block]) -> View:
-        return modal(PAGE_MODAL, self.title, blocks, metadata={"part": self.name, "page": page})
+        return modal(PAGE_MODAL, _(self.title), blocks, metadata={"part": self.name, "page": page})
 
     async def _fill(self, view_id: str, team: str, page: str, context: ListenerContext) -> None:
         """Show a page in an open window, for a person who was just confirmed as an admin."""
@@ -133,7 +136,7 @@ class AllRows(Generic[Row]):
             rows = await self.read(team)
         except DATABASE_UNAVAILABLE as error:
             log.warning("view.not_updated", extra={"error": type(error).__name__, "view": PAGE_MODAL})
-            blocks: list[Block] = [section(DATABASE_DOWN)]
+            blocks: list[Block] = [section(_(DATABASE_DOWN))]
         else:
             blocks = await run_in_thread(self.page, rows, int(page))
         result = await context.views.update(view_id, self._view(page, blocks))

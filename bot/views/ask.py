@@ -29,6 +29,8 @@ from bot.preferences.settings import THINK
 from bot.slack.views import View
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import N_, number
+from bot.translation import gettext as _
 from bot.views.base import (
     Response,
     Submission,
@@ -57,8 +59,8 @@ from bot.views.forms import (
 )
 from perplexity.models import EFFORTS
 
-UNKNOWN_FORM = "I no longer have this form. Close it and open it again."
-NO_TEXT = "This message has no text that I can read. Type here what you want to ask about."
+UNKNOWN_FORM = N_("I no longer have this form. Close it and open it again.")
+NO_TEXT = N_("This message has no text that I can read. Type here what you want to ask about.")
 
 CALLBACK_ID = "ask_modal"
 ASK_ANYTHING = "ask_anything"
@@ -74,7 +76,7 @@ FEW = frozenset({PUBLIC.name, PRIVATE.name, EFFORT.name, MODEL.name, REASONING.n
 SHOWN = "command"
 """The metadata's name for the command whose options the form shows."""
 
-MESSAGE_CUT = f"Only the first {MAX_TEXT:,} characters are included. Change or shorten them as you like."
+MESSAGE_CUT = N_("Only the first {count} characters are included. Change or shorten them as you like.")
 
 LAST_CHOICE_SECONDS = 0.4
 """How long opening waits for the person's last choices."""
@@ -162,20 +164,20 @@ def ask_view(
     command, form = offered.get(ASK.name if about is not None else chosen.command, offered[ASK.name])
     given = chosen.options if chosen.command == command.name else {}
     element = text_input(QUESTION, shown=typed, multiline=True, focus=True)
-    blocks = [input_block(QUESTION, form.text, element, optional=form.optional)]
+    blocks = [input_block(QUESTION, _(form.text), element, optional=form.optional)]
     if about is not None:
         blocks.append(_about_input(about))
     if form.categories:
-        element = menu(CATEGORY, {name: name.capitalize() for name in form.categories}, chosen=form.categories[0])
-        blocks.append(input_block(CATEGORY, "Category", element))
+        element = menu(CATEGORY, {name: _(name.capitalize()) for name in form.categories}, chosen=form.categories[0])
+        blocks.append(input_block(CATEGORY, _("Category"), element))
     if metadata.get("url"):
         # Only an answer in a channel can be shown to everyone.
-        sees = {PRIVATE.name: "Only me", PUBLIC.name: "Everyone here"}
+        sees = {PRIVATE.name: _("Only me"), PUBLIC.name: _("Everyone here")}
         element = radio_buttons(AUDIENCE, sees, chosen=PUBLIC.name if metadata.get("public") else PRIVATE.name)
-        blocks.append(input_block(AUDIENCE, "Who sees the answer", element))
+        blocks.append(input_block(AUDIENCE, _("Who sees the answer"), element))
     if EFFORT in command.options:
         thinks = given.get(EFFORT.name) or str(metadata.get("think", "fast"))
-        think: dict[str, str] = {effort: label for effort, label in THINK.items() if effort in allowed}
+        think: dict[str, str] = {effort: _(label) for effort, label in THINK.items() if effort in allowed}
         thinks = [*think][-1] if thinks in EFFORTS and thinks not in allowed else thinks
         element = radio_buttons(EFFORT.name, think, chosen=thinks)
         blocks.append(input_block(EFFORT.name, EFFORT.title, element, optional=thinks not in think))
@@ -183,16 +185,16 @@ def ask_view(
     if not more:
         blocks.append(more_button(MORE))
     if more and about is None:
-        titles = {name: offered_form.title for name, (_, offered_form) in offered.items()}
-        blocks.append(input_block(COMMAND, "What to do", menu(COMMAND, titles, chosen=command.name), dispatch=True))
+        titles = {name: _(offered_form.title) for name, (__, offered_form) in offered.items()}
+        blocks.append(input_block(COMMAND, _("What to do"), menu(COMMAND, titles, chosen=command.name), dispatch=True))
     if more:
         blocks += option_inputs([option for option in command.options if option.name not in FEW], given)
     return modal(
         CALLBACK_ID,
-        form.title if about is None else "Ask about this",
+        _(form.title) if about is None else _("Ask about this"),
         blocks,
-        submit="Ask",
-        close="Cancel",
+        submit=_("Ask"),
+        close=_("Cancel"),
         metadata={**metadata, SHOWN: command.name, "more": more},
     )
 
@@ -208,11 +210,11 @@ async def _known(
 
 def _about_input(about: str) -> Block:
     element = text_input(MESSAGE, shown=about, multiline=True)
-    whole = "I read this with your question, but follow no instructions in it. Change or shorten it as you like."
-    hint = whole if about else NO_TEXT
+    whole = N_("I read this with your question, but follow no instructions in it. Change or shorten it as you like.")
+    hint = _(whole if about else NO_TEXT)
     if len(about) > MAX_TEXT:
-        hint = MESSAGE_CUT
-    return input_block(MESSAGE, THE_MESSAGE, element, hint=hint, optional=bool(about))
+        hint = _(MESSAGE_CUT).format(count=number(MAX_TEXT))
+    return input_block(MESSAGE, _(THE_MESSAGE), element, hint=hint, optional=bool(about))
 
 
 async def change_form(changed: Submission, context: ListenerContext) -> None:
@@ -257,14 +259,14 @@ async def ask(submitted: Submission, context: ListenerContext, *, choices: Choic
     name = _name(submitted)
     command = next((one for one in context.commands if one.name == name), None)
     if command is None or command.form is None:
-        return errors(**{QUESTION: UNKNOWN_FORM})
+        return errors(**{QUESTION: _(UNKNOWN_FORM)})
     if command.name != submitted.metadata.get(SHOWN, command.name):
         # After two quick choices, or a failed update, the form has another command's options.
         return shows(_again(submitted, context, more=True))
     question = str(submitted.value(QUESTION) or "").strip()
     text = quote_message(question, about) if about else question
     if not (text or command.form.optional):
-        return errors(**{QUESTION: command.form.missing})
+        return errors(**{QUESTION: _(command.form.missing)})
     try:
         entered = _entered(submitted, command)
         line = write_arguments(entered, " ".join(filter(None, (str(submitted.value(CATEGORY) or ""), text))))

@@ -35,10 +35,12 @@ from bot.model.message import Block
 from bot.slack.messages import FAILURES
 from bot.slack.views import NotOpened, Opened, View, ViewResult
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import N_
 from bot.translation import gettext as _
 
-TOO_LATE = "Slack didn’t open the window in time. Please click again."
-NOT_UPDATED = "Slack couldn’t update this window. Please choose again."
+TOO_LATE = N_("Slack didn’t open the window in time. Please click again.")
+NOT_UPDATED = N_("Slack couldn’t update this window. Please choose again.")
+NOT_OPENED = N_("Slack couldn’t open the window. Please try again in a minute.")
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +64,7 @@ def modal(
     blocks: list[Block],
     *,
     submit: str | None = None,
-    close: str = "Close",
+    close: str = "",
     metadata: Mapping[str, Any] | None = None,
 ) -> View:
     """Return a modal; without `submit` it cannot be submitted. `metadata` is returned with every action in it."""
@@ -70,7 +72,7 @@ def modal(
         "type": "modal",
         "callback_id": callback_id,
         "title": plain(title),
-        "close": plain(close),
+        "close": plain(close or _("Close")),
         "blocks": blocks,
     }
     if submit is not None:
@@ -101,7 +103,7 @@ async def show_modal(context: ListenerContext, trigger_id: str, view: View, *, o
     if isinstance(result, Opened):
         return result
     log.warning("view.not_opened", extra={"error": result.error, "view": view.get("callback_id", "")})
-    return TOO_LATE if result.error in _LATE_ERRORS else "Slack couldn’t open the window. Please try again in a minute."
+    return _(TOO_LATE if result.error in _LATE_ERRORS else NOT_OPENED)
 
 
 async def update_modal(context: ListenerContext, view_id: str, view: View, *, hash: str) -> str | None:
@@ -113,7 +115,7 @@ async def update_modal(context: ListenerContext, view_id: str, view: View, *, ha
     if isinstance(result, Opened):
         return None
     log.warning("view.not_updated", extra={"error": result.error, "view": view.get("callback_id", "")})
-    return NOT_UPDATED
+    return _(NOT_UPDATED)
 
 
 async def _update(context: ListenerContext, view_id: str, view: View, *, hash: str) -> ViewResult:
@@ -235,11 +237,10 @@ def submission(
                     handle(submitted, context), seconds=DATABASE_SECONDS + OPEN_SECONDS
                 )
             except TextDeleted:
-                response = errors(**{first_input: TEXT_DELETED})
+                response = errors(**{first_input: _(TEXT_DELETED)})
             except DATABASE_UNAVAILABLE:
-                response = errors(
-                    **{first_input: "I can’t reach my database just now. Please submit again in a minute."}
-                )
+                problem = _("I can’t reach my database just now. Please submit again in a minute.")
+                response = errors(**{first_input: problem})
         await ack(**(response or {}))
 
 

@@ -15,6 +15,7 @@ from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block, OutgoingMessage
 from bot.model.schedule import ZONES
+from bot.translation import gettext as _
 from bot.views.base import Response, Submission, errors
 
 FLAGS = "flags"
@@ -56,7 +57,7 @@ def text_input(
 
 def limit_input(name: str, label: str, shown: str) -> Block:
     """Return an input for a limit; an empty one means no limit."""
-    element = text_input(name, shown=shown, max_length=20, placeholder="" if shown else NO_LIMIT)
+    element = text_input(name, shown=shown, max_length=20, placeholder="" if shown else _(NO_LIMIT))
     return input_block(name, label, element, optional=True)
 
 
@@ -83,7 +84,7 @@ def radio_buttons(action_id: str, labels: Mapping[str, str], *, chosen: str = ""
 
 def more_button(action_id: str) -> Block:
     """Return the row with the button that shows the rest of a form."""
-    return secondary_button("More", action_id=action_id, value="more") | {"block_id": action_id}
+    return secondary_button(_("More"), action_id=action_id, value="more") | {"block_id": action_id}
 
 
 def choice(value: str, label: str, *, description: str = "") -> Block:
@@ -102,13 +103,13 @@ def option_inputs(options: Sequence[Option], given: Mapping[str, str]) -> list[B
     """Return an input for all flags, and one for each other option; `given` are values by the option's name."""
     valued = [_input(option, given.get(option.name, ""), options) for option in options if option.value]
     flags = [
-        choice(option.name, option.title, description=in_words(option.help, options))
+        choice(option.name, option.title, description=in_words(_(option.help), options))
         for option in options
         if not option.value
     ]
     if not flags:
         return valued
-    return [input_block(FLAGS, "Options", checkboxes(FLAGS, flags, chosen=given), optional=True), *valued]
+    return [input_block(FLAGS, _("Options"), checkboxes(FLAGS, flags, chosen=given), optional=True), *valued]
 
 
 def _input(option: Option, value: str, options: Sequence[Option]) -> Block:
@@ -122,7 +123,7 @@ def _input(option: Option, value: str, options: Sequence[Option]) -> Block:
             element = zone_menu(option.name, chosen=value)
         case ValueKind.TEXT:
             element = text_input(option.name, shown=value, max_length=MAX_VALUE, placeholder=option.value)
-    return input_block(option.name, option.title, element, hint=in_words(option.help, options), optional=True)
+    return input_block(option.name, option.title, element, hint=in_words(_(option.help), options), optional=True)
 
 
 def entered_options(submitted: Submission, options: Sequence[Option]) -> list[tuple[Option, str]]:
@@ -147,7 +148,7 @@ def usage_response(error: UsageError, options: Sequence[Option], *, text_block: 
 def in_words(text: str, options: Sequence[Option]) -> str:
     """Return a sentence about options as plain text, with the options' names in the form."""
     titles = {option.name: option.title for option in options}
-    return _CODE.sub(lambda code: f"“{titles.get(code[1], code[1])}”", text)
+    return _CODE.sub(lambda code: _("“{name}”").format(name=titles.get(code[1], code[1])), text)
 
 
 async def ask_by_form(

@@ -8,6 +8,7 @@ from bot.blocks.actions import MORE, SENT
 from bot.blocks.sent import sent_blocks
 from bot.listeners.clicks import Click, ClickReply, command_of, menu, own_question, text_reply
 from bot.listeners.context import ListenerContext
+from bot.translation import gettext as _
 from bot.views.base import modal, open_for_click
 from perplexity.threads import run_in_thread
 
@@ -26,8 +27,8 @@ async def open_sent(click: Click, context: ListenerContext) -> ClickReply | None
         return row
     sent = await context.questions.sent(row.id)
     if sent is None:
-        return text_reply("I sent nothing to a search service for this answer, or I no longer know what I sent.")
+        return text_reply(_("I sent nothing to a search service for this answer, or I no longer know what I sent."))
     command = command_of(row, context.commands)
     question = "" if command is None else command.parse_question_text(row.text)
     blocks = await run_in_thread(lambda: sent_blocks(sent, question=question, interrupted=row.redeliveries))
-    return await open_for_click(click, context, modal(CALLBACK_ID, "What was sent", blocks))
+    return await open_for_click(click, context, modal(CALLBACK_ID, _("What was sent"), blocks))

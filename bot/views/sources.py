@@ -28,11 +28,13 @@ from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.results import KeptResult
 from bot.slack.views import View
+from bot.translation import figures, listing, money, ngettext
+from bot.translation import gettext as _
 from bot.views.base import modal, open_for_click, shown_problem, update_modal
 from perplexity.attempts import cost_with_failures
 from perplexity.citations import number_citations
 from perplexity.figures import CheckedSentence, check_figures
-from perplexity.formatting import format_dollars, format_duration, listed, pluralize
+from perplexity.formatting import format_dollars, format_duration
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, Source
 from perplexity.urls import hostname
@@ -72,7 +74,7 @@ async def choose_site(click: Click, context: ListenerContext) -> ClickReply | No
     """Show the pages of the chosen site in the same modal."""
     view = await _view(click, context, as_uuid(click.metadata.get("question")), click.choice)
     if isinstance(view, str):
-        view = modal(CALLBACK_ID, "Sources", [section(escape(view))])
+        view = modal(CALLBACK_ID, _("Sources"), [section(escape(view))])
     return await shown_problem(click, context, await update_modal(context, click.view_id, view, hash=click.view_hash))
 
 
@@ -81,9 +83,9 @@ async def _view(click: Click, context: ListenerContext, question_id: UUID | None
     row = await find_question(question_id, context)
     kept = await context.questions.result(row.id) if row is not None else None
     if row is None or kept is None or not isinstance(kept.result, Answer):
-        return UNKNOWN_ANSWER
+        return _(UNKNOWN_ANSWER)
     if not may_see(row, click, context.commands):
-        return NOT_YOUR_ANSWER
+        return _(NOT_YOUR_ANSWER)
     # Numbering the citations and checking the figures of a long answer takes long.
     build = partial(sources_view, channel=click.channel, site=site)
     return await run_in_thread_if_long(len(kept.result.text), build, kept, kept.result)
@@ -99,45 +101,60 @@ def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = 
         for number, source in enumerate(cited.others, len(cited.sources) + 1)
         if site in {EVERY_SITE, _site(source)}
     ]
+    count = len(answer.sources)
     blocks = [
-        small_text(f"{pluralize(len(answer.sources), 'page')} · {len(cited.sources)} cited"),
+        small_text(
+            ngettext("{count} page · {cited} cited", "{count} pages · {cited} cited", count, cited=len(cited.sources))
+        ),
         *_site_menu(answer.sources, site),
     ]
     for number, source in shown[:MAX_LISTED]:
         blocks += [*_cited_source(number, source, sentences), divider()]
     blocks += [_other_source(number, source) for number, source in others[: MAX_LISTED - len(shown[:MAX_LISTED])]]
     if (hidden := len(shown) + len(others) - MAX_LISTED) > 0:
-        blocks.append(small_text(f"{pluralize(hidden, 'more page')}. Choose a site to see its pages."))
+        blocks.append(
+            small_text(
+                ngettext(
+                    "{count} more page. Choose a site to see its pages.",
+                    "{count} more pages. Choose a site to see its pages.",
+                    hidden,
+                )
+            )
+        )
     if site == EVERY_SITE and (details := "\n".join(_details(kept, answer, cited.dangling, sentences))):
-        blocks += [section("*Details*"), small_text(details)]
-    return modal(CALLBACK_ID, "Sources", blocks, metadata={"question": str(kept.question_id), "channel": channel})
+        blocks += [section(_("*Details*")), small_text(details)]
+    return modal(CALLBACK_ID, _("Sources"), blocks, metadata={"question": str(kept.question_id), "channel": channel})
 
 
 def _details(kept: KeptResult, answer: Answer, dangling: int, sentences: Sequence[CheckedSentence]) -> Iterator[str]:
     """Yield lines on how an answer was made, its searches, and its doubtful parts."""
-    cost = format_dollars(cost_with_failures(answer.usage.cost_usd, answer.failed))
-    duration = format_duration(answer.seconds) if answer.seconds else ""
+    cost = money(format_dollars(cost_with_failures(answer.usage.cost_usd, answer.failed)))
+    duration = figures(format_duration(answer.seconds)) if answer.seconds else ""
     facts = (answer.provider, answer.effort or answer.model, duration, cost)
     if known := [escape(shorten(one_line(fact), _FACT)) for fact in facts if fact]:
         yield " · ".join(known)
     if queries := [escape(shorten(one_line(query), _QUERY)) for query in answer.queries[:_QUERIES]]:
-        yield f"Searched for {', '.join(f'“{query}”' for query in queries)}"
+        quoted = ", ".join(_("“{name}”").format(name=query) for query in queries)
+        yield _("Searched for {queries}").format(queries=quoted)
     if kept.limits:
-        yield escape(shorten(f"Limited to: {', '.join(kept.limits)}", _FACT))
+        yield escape(shorten(_("Limited to: {filters}").format(filters=", ".join(kept.limits)), _FACT))
     missing = [figure for sentence in sentences for figure in sentence.not_found]
     if missing:
         named = [escape(shorten(figure, 40)) for figure in missing[:_FIGURES]]
-        more = [pluralize(len(missing) - _FIGURES, "more figure")] if len(missing) > _FIGURES else []
-        yield f"Not found in the excerpts: {listed([*named, *more])}"
+        left = len(missing) - _FIGURES
+        more = [ngettext("{count} more figure", "{count} more figures", left)] if left > 0 else []
+        yield _("Not found in the excerpts: {figures}").format(figures=listing([*named, *more]))
     if dangling:
-        yield f"{pluralize(dangling, 'reference')} without a source removed"
+        yield ngettext(
+            "{count} reference without a source removed", "{count} references without a source removed", dangling
+        )
     yield from note_lines(answer.notes[:_NOTES])
 
 
 def _site_menu(sources: Sequence[Source], chosen: str) -> Iterator[Block]:
     sites = [*dict.fromkeys(_site(source) for source in sources if _site(source))]
     if len(sites) > 1:
-        options = {EVERY_SITE: "All sites"} | {site: site for site in sites[:MAX_SITES]}
+        options = {EVERY_SITE: _("All sites")} | {site: site for site in sites[:MAX_SITES]}
         yield {"type": "actions", "elements": [static_select(SITE, options, chosen=chosen)]}
 
 
@@ -164,16 +181,20 @@ def _cited_for(citing: Sequence[CheckedSentence]) -> Iterator[str]:
     for sentence in citing[:_MAX_SENTENCES]:
         missing = [escape(shorten(figure, 40)) for figure in sentence.not_found[:5]]
         text = escape(shorten(sentence.text, _SENTENCE))
-        note = _not_found(missing) if sentence.is_checked else "   figures not checked in this language"
-        yield f"Cited for: “{text}”{note}"
+        note = _not_found(missing) if sentence.is_checked else f"   {_('figures not checked in this language')}"
+        yield _("Cited for: “{text}”").format(text=text) + note
     if (more := len(citing) - _MAX_SENTENCES) > 0:
-        yield f"and for {pluralize(more, 'more sentence')}"
+        yield ngettext("and for {count} more sentence", "and for {count} more sentences", more)
 
 
 def _not_found(missing: Sequence[str]) -> str:
-    verb = "are" if len(missing) > 1 else "is"
-    return f"   :mag: {', '.join(f'*{figure}*' for figure in missing)} {verb} not in the excerpts" if missing else ""
+    if not missing:
+        return ""
+    said = _("{figures} are not in the excerpts") if len(missing) > 1 else _("{figures} is not in the excerpts")
+    return f"   :mag: {said.format(figures=', '.join(f'*{figure}*' for figure in missing))}"
 
 
 def _other_source(number: int, source: Source) -> Block:
-    return section("\n".join([f"*Not cited*  {next(_lines(number, source))}", *list(_lines(number, source))[1:]]))
+    return section(
+        "\n".join([f"{_('*Not cited*')}  {next(_lines(number, source))}", *list(_lines(number, source))[1:]])
+    )

@@ -254,7 +254,7 @@ async def test_a_message_goes_along_with_a_follow_up(harness: Driver) -> None:
 @pytest.mark.parametrize(
     ("message", "hint"),
     [
-        ({"ts": "1.5", "text": "x" * 3_001, "bot_id": "B0APP"}, MESSAGE_CUT),
+        ({"ts": "1.5", "text": "x" * 3_001, "bot_id": "B0APP"}, MESSAGE_CUT.format(count="3,000")),
         ({"ts": "1.5", "text": ""}, NO_TEXT),
         ({"ts": "nonsense"}, NO_TEXT),
     ],

@@ -26,7 +26,7 @@ from bot.errors import UsageError
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import AnswerButtons
 from bot.preferences.precedence import Preferred
-from bot.translation import N_, money
+from bot.translation import N_, figures, money
 from bot.translation import gettext as _
 from perplexity.citations import CitedText, Marker, number_citations
 from perplexity.deepdive.report import render_sections, render_text
@@ -303,10 +303,10 @@ def _state(stage: Stage, stages: Mapping[Stage, StageUpdate], clock: float | Non
     if update is None or update.result is None:
         if clock is None:
             return _("no result yet")
-        lasted = f" · {format_duration(max(0.0, clock - update.started))}" if update else ""
+        lasted = f" · {figures(format_duration(max(0.0, clock - update.started)))}" if update else ""
         return f"{_(ACTIVITIES[stage])} …{lasted}"
     finding = update.result
-    took, cost = format_duration(finding.seconds), money(format_dollars(finding.cost_usd))
+    took, cost = figures(format_duration(finding.seconds)), money(format_dollars(finding.cost_usd))
     return " · ".join(filter(None, [_("no result") if finding.failure else _("done"), took, cost]))
 
 

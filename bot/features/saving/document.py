@@ -12,7 +12,7 @@ from bot.blocks.words import utc_minute
 from bot.listeners.files import markdown_file
 from bot.model.message import MarkdownFile
 from bot.model.results import Result, SearchPage
-from bot.translation import N_, money, ngettext
+from bot.translation import N_, figures, money, ngettext
 from bot.translation import gettext as _
 from perplexity.attempts import Attempt, cost_with_failures
 from perplexity.citations import number_citations
@@ -87,6 +87,6 @@ def _remarks(sentences: Iterable[str]) -> Iterator[str]:
 
 def _facts(provider: str, effort: str, seconds: float, cost_usd: float | None, failed: Sequence[Attempt]) -> str:
     cost = money(format_dollars(cost_with_failures(cost_usd, failed)))
-    duration = format_duration(seconds) if seconds else ""
+    duration = figures(format_duration(seconds)) if seconds else ""
     parts = (neutralize_line(provider), neutralize_line(effort), duration, cost)
     return " · ".join(filter(None, parts))
