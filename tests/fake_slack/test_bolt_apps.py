@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from slack_bolt import App
 from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
 
 from fake_slack.stand_in import ELSEWHERE, Slack
+from fake_slack.web_api import Arguments, WebApi
 from fake_slack.workspace import USER_ID
 from tests.fake_slack.bolt_apps import TICKET, Body, answering, bolt, greeter, run, section, ticketing
 
@@ -55,6 +57,19 @@ def test_an_answering_app_makes_no_mistake(slack: Slack) -> None:
     slack.stop(ts)
     assert len([one for one in slack.messages() if "bot_id" in one]) == 1
     assert slack.mistakes() == []
+
+
+def test_a_method_that_it_does_not_know_can_be_answered(slack: Slack) -> None:
+    client = WebClient(slack.bot_token, base_url=slack.api_url)
+
+    async def added(_: WebApi, arguments: Arguments) -> dict[str, Any]:
+        return {"added": arguments["name"]}
+
+    with pytest.raises(SlackApiError, match="unknown_method"):
+        client.reactions_add(channel="C1", timestamp="1.1", name="eyes")
+    assert slack.mistakes() == ["reactions.add: unknown_method"]
+    slack.methods["reactions.add"] = added
+    assert client.reactions_add(channel="C1", timestamp="1.1", name="eyes")["added"] == "eyes"
 
 
 Wrong = Callable[[Slack], App]

@@ -155,6 +155,10 @@ def retries(app: App, slack: Slack) -> None:
 def handled_twice(app: App, slack: Slack) -> None:
     slack.mention("hello")
     app.post(text="Hi")
+    app.post(text="Hi")
+    assert slack.mistakes() == []
+    slack.mention("hello")
+    app.post(text="Hi")
     slack.mention("hello")
     app.post(text="Hi")
     assert slack.mistakes() == []
