@@ -14,10 +14,11 @@ from datetime import UTC, datetime
 from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import Marker, drop_unknown_links, number_citations
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
-from perplexity.formatting import format_dollars, format_duration, pluralize
+from perplexity.formatting import format_dollars, format_duration
 from perplexity.formulas import readable
 from perplexity.markdown import RegionKind, parse, regions
 from perplexity.sanitize import one_line, strip_controls
+from perplexity.scope import N_, say
 from perplexity.types import Answer, AnswerKind, Source
 from perplexity.urls import safe_url
 from perplexity.x_posts.types import Sentiment
@@ -104,7 +105,7 @@ _WORD_JOINER = "\u2060"
 
 def report_title(topic: str) -> str:
     """Return the title of a report as plain text."""
-    return f"Deep Dive Report: {topic}"
+    return say("Deep Dive Report: {topic}").format(topic=topic)
 
 
 def render_title(report: DeepDive) -> str:
@@ -116,7 +117,7 @@ def render_title(report: DeepDive) -> str:
 
 def render_section(result: StageResult) -> str:
     """Render one section with its heading; its markers are numbers of the report's sources."""
-    return f"## {result.stage.heading}\n\n{render_text(result)}"
+    return f"## {say(result.stage.heading)}\n\n{render_text(result)}"
 
 
 def render_text(result: StageResult) -> str:
@@ -133,11 +134,11 @@ def as_document(report: DeepDive) -> str:
     """Render the report as a complete document with its title, in which only its sources are links."""
     sources = [source_line(source) for source in report.sources]
     neutral = replace(report, stages=tuple(_neutralized(result, report) for result in report.stages))
-    more = [f"({report.unused_sources} more were read.)"] if report.unused_sources else []
+    more = [say("({count} more were read.)").format(count=report.unused_sources)] if report.unused_sources else []
     parts = [
         render_title(report),
         render_sections(neutral),
-        "\n".join(["Sources:", *sources, *more]) if sources else "",
+        "\n".join([say("Sources:"), *sources, *more]) if sources else "",
         stats_line(report),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -145,15 +146,23 @@ def as_document(report: DeepDive) -> str:
 
 def stats_line(report: DeepDive) -> str:
     """Return one line with the time and cost of each stage and in all, the persona, and the time of the report."""
-    each = [f"{result.stage.heading} {_time_and_cost(result.seconds, result.cost_usd)}" for result in report.stages]
-    total = f"in all {_time_and_cost(report.seconds, report.cost_usd)}"
-    return " · ".join([*each, total, f"written as {report.persona}", f"{report.made_at:%Y-%m-%d %H:%M} UTC"])
+    each = [
+        f"{say(result.stage.heading)} {_time_and_cost(result.seconds, result.cost_usd)}" for result in report.stages
+    ]
+    total = say("in all {figures}").format(figures=_time_and_cost(report.seconds, report.cost_usd))
+    by = say("written as {persona}").format(persona=report.persona)
+    return " · ".join([*each, total, by, f"{report.made_at:%Y-%m-%d %H:%M} UTC"])
+
+
+MOODS = (N_("positive"), N_("neutral"), N_("negative"), N_("mixed"))
+"""The sentiments, as they are translated where they are shown."""
 
 
 def sentiment_line(sentiment: Sentiment) -> str:
     """Return how many posts express each sentiment, in words."""
-    counts = " · ".join(f"{count} {mood}" for mood, count in sentiment.counts().items())
-    return f"Of {pluralize(sentiment.total, 'post')}: {counts}"
+    counts = " · ".join(f"{count} {say(mood)}" for mood, count in sentiment.counts().items())
+    of_all = N_("Of {count} post: {counts}") if sentiment.total == 1 else N_("Of {count} posts: {counts}")
+    return say(of_all).format(count=sentiment.total, counts=counts)
 
 
 def _neutralized(result: StageResult, report: DeepDive) -> StageResult:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from perplexity.attempts import Attempt, total_cost
+from perplexity.scope import N_
 from perplexity.types import JSON, Source
 from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts
 from perplexity.wire.sources import load_source
@@ -41,7 +42,8 @@ class Stage(StrEnum):
     @property
     def heading(self) -> str:
         """The heading of the stage's section."""
-        return {"situation": "THE SITUATION", "pulse": "THE PUBLIC PULSE", "analysis": "MY ANALYSIS"}[self.value]
+        headings = {"situation": N_("THE SITUATION"), "pulse": N_("THE PUBLIC PULSE"), "analysis": N_("MY ANALYSIS")}
+        return headings[self.value]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,6 +50,7 @@ from bot.features.settings.form import settings_view
 from bot.features.settings.rendering import SETTINGS_BUTTON, settings_message
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
+from bot.model.membership import current_scope
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.preferences import Preferences
 from bot.model.provider_stats import ProviderStats
@@ -181,7 +182,8 @@ def _messages() -> Iterator[tuple[str, OutgoingMessage]]:
     yield "failure", failure_message("It failed.", reference="1", question_id=one)
     yield "answer under way", answer_progress_message(["example"], [_SOURCE], seconds=2.0, question_id=one)
     yield "stopped answer", stopped_message("An example.", _ANSWER, question_id=one)
-    yield "shared answer", shared_messages(_SHARED, None, comment="See this.")[-1]
+    here = replace(_SHARED, language=current_scope().language)
+    yield "shared answer", shared_messages(here, None, comment="See this.")[-1]
     yield "settings", settings_message(Preferences(), in_channel=True, slash="/pplx")
     yield "limits", limits_message(_LIMITS.values(), slash="/pplx")
     yield "budgets", spending_message(NO_SPENDING, NO_BUDGETS, slash="/pplx")
@@ -204,7 +206,7 @@ def _views() -> Iterator[tuple[str, View | None]]:
     yield "limits", limits_view(_LIMITS)
     yield "budgets", budgets_view(())
     shared = _Opened(question=_ID, by="Anna", asked=1, channel="general", response_url="", posts_there=True)
-    yield "share", share_view(_SHARED, shared)
+    yield "share", share_view(replace(_SHARED, language=current_scope().language), shared)
     request = SentRequest(service="example.com", path="/search", body='{"query": "example"}', at=_NOW.timestamp())
     yield "what was sent", modal("sent_modal", "What was sent", sent_blocks(SentRequests(requests=(request,))))
     running = RunningQuestion(id=_ID, command="ask", text="example", state="working", age=2.0)

@@ -234,7 +234,7 @@ def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
     """Yield a chart of the posts by sentiment; the text has the same numbers, for readers without charts."""
     if finding.sentiment is not None and finding.sentiment.total:
         counts = finding.sentiment.counts()
-        names, values = [_(MOODS[mood]) for mood in counts], [float(count) for count in counts.values()]
+        names, values = [_(mood).capitalize() for mood in counts], [float(count) for count in counts.values()]
         yield bar_chart(_("Posts by mood"), categories=names, series={_("Posts"): values}, y_label=_("Posts"))
 
 
@@ -251,7 +251,6 @@ def _cited(text: str, sources: tuple[Source, ...]) -> CitedText:
     return replace(cited, pieces=tuple(pieces))
 
 
-MOODS = {"positive": N_("Positive"), "neutral": N_("Neutral"), "negative": N_("Negative"), "mixed": N_("Mixed")}
 HEADINGS = {
     Stage.SITUATION: N_("The situation"),
     Stage.PULSE: N_("The public pulse"),

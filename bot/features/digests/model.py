@@ -10,11 +10,8 @@ from enum import StrEnum
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from babel.dates import format_date
-
-from bot.model.membership import current_scope
 from bot.model.schedule import Schedule, next_slot, scheduled_days
-from bot.translation import N_
+from bot.translation import N_, dated
 from bot.translation import gettext as _
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.news.stories import Story
@@ -277,11 +274,10 @@ def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
         return _("since {time} today ({zone})").format(time=f"{then:%-H:%M}", zone=tz.key)
     if days == 1:
         return _("since yesterday")
-    language = current_scope().language
     if days < 7:
-        return _("since {day}").format(day=format_date(then, "EEEE", locale=language))
+        return _("since {day}").format(day=dated(then, "EEEE"))
     # The pattern is one of Babel: https://babel.pocoo.org/en/latest/dates.html
-    return _("since {date}").format(date=format_date(then, _("d MMMM"), locale=language))
+    return _("since {date}").format(date=dated(then, _("d MMMM")))
 
 
 def search_window_start(last_run_at: datetime | None, *, now: datetime) -> datetime:

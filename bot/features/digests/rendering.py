@@ -42,9 +42,9 @@ from bot.features.digests.model import (
 from bot.features.digests.schedules import format_days, format_slot, text_with_zone
 from bot.model.admin import DIRECT
 from bot.model.message import Block, OutgoingMessage
-from bot.translation import N_, money, ngettext
+from bot.translation import N_, listing, money, ngettext
 from bot.translation import gettext as _
-from perplexity.formatting import format_dollars, listed
+from perplexity.formatting import format_dollars
 from perplexity.news.summary import news_stand_in
 
 DIGEST_EXAMPLE = 'technology "open source databases" weekdays 9:00'
@@ -334,7 +334,7 @@ def _not_found(number: int, numbers: Sequence[int]) -> str:
     said = _("You have no digest {number}. Yours is number {yours}.")
     if len(numbers) > 1:
         said = _("You have no digest {number}. Yours are {yours}.")
-    return said.format(number=number, yours=listed([*map(str, numbers)]))
+    return said.format(number=number, yours=listing([*map(str, numbers)]))
 
 
 def _list_hint(slash: str) -> str:
