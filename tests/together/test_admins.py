@@ -110,6 +110,15 @@ async def test_an_admin_turns_to_the_page_and_back(workspace: Driver) -> None:
     await workspace.home("Your recent questions", "why not", without="Everyone’s digests")
 
 
+async def test_each_reads_it_in_their_own_language(harness: Driver) -> None:
+    harness.slack.workspace.profiles[ADMIN] = {"is_admin": True, "locale": "de-DE"}
+
+    await harness.open_home("Deine letzten Fragen", "Meine Daten löschen")
+    await harness.press_home(FOR_ADMINS)
+    await harness.home("Budgets ändern", "Grenzen ändern", "Überblicke pro Person", without="Deine letzten Fragen")
+    await harness.as_user(OTHER).open_home("Your recent questions", "Erase my data")
+
+
 async def test_another_person_cannot_turn_to_it(workspace: Driver, database: str) -> None:
     await workspace.as_user(OTHER).open_home("Your recent questions")
 
