@@ -16,6 +16,8 @@ from bot.blocks.elements import button, plain
 from bot.blocks.spoken import all_words, fit
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import AnswerButtons
+from bot.translation import N_
+from bot.translation import gettext as _
 
 _ROW = re.compile(r"answer|feedback|next-\d|undo")
 """The beginning of a row's `block_id`, before the question's id, since menus and thumbs have no value."""
@@ -84,11 +86,11 @@ class AnswerPart:
 
 
 _OWN_PARTS = (
-    AnswerPart(name=MORE_RESULTS, label="More results", offered=attrgetter("buttons.more")),
-    AnswerPart(name=SOURCES, label="Sources", offered=attrgetter("buttons.sources")),
-    AnswerPart(name=GO_DEEPER, place="choice", label="Think longer", offered=attrgetter("buttons.deeper")),
-    AnswerPart(name=REGENERATE, place="choice", label="Regenerate"),
-    AnswerPart(name=SENT, place="choice", label="What was sent"),
+    AnswerPart(name=MORE_RESULTS, label=N_("More results"), offered=attrgetter("buttons.more")),
+    AnswerPart(name=SOURCES, label=N_("Sources"), offered=attrgetter("buttons.sources")),
+    AnswerPart(name=GO_DEEPER, place="choice", label=N_("Think longer"), offered=attrgetter("buttons.deeper")),
+    AnswerPart(name=REGENERATE, place="choice", label=N_("Regenerate")),
+    AnswerPart(name=SENT, place="choice", label=N_("What was sent")),
 )
 
 
@@ -100,7 +102,7 @@ def answer_actions(below: Below, parts: Sequence[AnswerPart] = ()) -> tuple[Bloc
         for number, text in enumerate(below.buttons.next_questions, 1)
     ]
     shown = [
-        _button(part.label, part.name, below.question_id, **({"style": "primary"} if part.primary else {}))
+        _button(_(part.label), part.name, below.question_id, **({"style": "primary"} if part.primary else {}))
         for part in _in_order(offered, "button", BUTTONS)
     ]
     menu = _menu(_in_order(offered, "choice", CHOICES))
@@ -123,7 +125,7 @@ def cut_short_actions(again: str, *, question_id: str, sources: bool) -> Block:
     """
     asked = UUID(question_id)
     shown = [_button(again, "retry", asked)] if again else []
-    shown += [_button("Sources", SOURCES, asked)] if sources else []
+    shown += [_button(_("Sources"), SOURCES, asked)] if sources else []
     return {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, _menu(_SENT_ONLY)]}
 
 
@@ -154,7 +156,7 @@ def question_of_block(block_id: str) -> str:
 
 def undo_button(question_id: UUID, channel_id: str, stamps: Sequence[str]) -> Block:
     """Return the row with the button that deletes a shared answer: the messages with these `ts` in a channel."""
-    undo = button("Undo", SHARE, ":".join([channel_id, *stamps]))
+    undo = button(_("Undo"), SHARE, ":".join([channel_id, *stamps]))
     return {"type": "actions", "block_id": f"undo:{question_id}", "elements": [undo]}
 
 
@@ -173,5 +175,5 @@ def _next(question: str) -> Block:
 
 
 def _menu(choices: Iterable[AnswerPart]) -> Block:
-    options = [{"text": plain(one.label), "value": one.name} for one in choices]
+    options = [{"text": plain(_(one.label)), "value": one.name} for one in choices]
     return {"type": "overflow", "action_id": MORE, "options": options}

@@ -12,12 +12,14 @@ from bot.blocks.markdown.render import Part, split_markdown
 from bot.blocks.sources import link_url, source_line, source_titles
 from bot.blocks.words import warning
 from bot.model.message import Audience, Block, OutgoingMessage
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.citations import CitedText, number_citations
-from perplexity.notes import NO_MODEL, fallback_notice
+from perplexity.notes import fallback_notice
 from perplexity.types import Answer, AnswerKind, Passage, Source
 from perplexity.validation import shorten_answer, shorten_text
 
-EMPTY = "The answer came back empty."
+EMPTY = N_("The answer came back empty.")
 
 
 def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
@@ -35,9 +37,8 @@ def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
 
 def no_model_notice(answer: Answer) -> str:
     """Return why there are only passages: no answer model is configured, or the configured ones did not answer."""
-    return (
-        fallback_notice(answer)
-        or f"{NO_MODEL.removesuffix('.')}, so these are the passages that fit best, word for word."
+    return fallback_notice(answer) or _(
+        "No answer model is configured, so these are the passages that fit best, word for word."
     )
 
 
@@ -99,7 +100,7 @@ def answer_ending(answer: Answer, cited: CitedText) -> tuple[Block, ...]:
 
 def _text_blocks(cited: CitedText) -> Sequence[Block | Part]:
     parts = split_markdown(insert_placeholders(cited), [link_url(source) for source in cited.sources])
-    return parts or [section(EMPTY)]
+    return parts or [section(_(EMPTY))]
 
 
 def _notes(answer: Answer) -> Iterator[Block]:
@@ -109,8 +110,9 @@ def _notes(answer: Answer) -> Iterator[Block]:
     yield from warning_blocks([notice, answer.as_of, *shorten_text(answer.text)[1]])
     if answer.incomplete is not None:
         reason = escape(shorten(one_line(answer.incomplete), 200))
-        yield context(warning(f"This answer is incomplete: the model stopped early{f' ({reason})' if reason else ''}."))
+        named = _("This answer is incomplete: the model stopped early ({reason}).").format(reason=reason)
+        yield context(warning(named if reason else _("This answer is incomplete: the model stopped early.")))
     if answer.notes and (notice or not number_citations(clean(answer.text), answer.sources).sources):
         yield from notes_block(answer.notes)
     if not answer.sources and answer.text.strip():
-        yield context("This answer has no sources, so nothing in it can be checked here.")
+        yield context(_("This answer has no sources, so nothing in it can be checked here."))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.words import warning
 from bot.model.message import Audience, Block
+from bot.translation import gettext as _
 
 MAX_SERIES = 6
 MAX_CATEGORIES = 20
@@ -98,14 +99,14 @@ def person(user_id: str) -> Block:
     Slack refuses a view with an invalid id. In the ledger, the ids of erased people and of the app are invalid.
     """
     known = re.fullmatch("[UW][A-Z0-9]+", user_id)
-    return {"type": "user", "user_id": user_id} if known else leaf("erased people, and the app")
+    return {"type": "user", "user_id": user_id} if known else leaf(_("erased people, and the app"))
 
 
 def channel(channel_id: str) -> Block:
     """Return a channel's name for a rich text, which Slack fills in for those who may know it."""
     if re.fullmatch("[CG][A-Z0-9]+", channel_id):
         return {"type": "channel", "channel_id": channel_id}
-    return name("direct messages" if channel_id.startswith("D") else channel_id)
+    return name(_("direct messages") if channel_id.startswith("D") else channel_id)
 
 
 def rich_line(text: str, **elements: Block) -> Block:
@@ -159,13 +160,13 @@ def confirmation(title: str, text: str, confirm: str) -> Block:
 
     https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
     """
-    shown = {"title": title, "text": text, "confirm": confirm, "deny": "Cancel"}
+    shown = {"title": title, "text": text, "confirm": confirm, "deny": _("Cancel")}
     return {name: plain(one) for name, one in shown.items()} | {"style": "danger"}
 
 
 def stop_button(question_id: str) -> Block:
     """Return a row with the button that stops a question."""
-    return secondary_button("Stop", action_id="stop", value=question_id)
+    return secondary_button(_("Stop"), action_id="stop", value=question_id)
 
 
 def divider() -> Block:
@@ -222,7 +223,7 @@ MAX_QUESTION = 80
 def quote_question(question: str, audience: Audience) -> str:
     """Return a question in quotation marks, shortened, as mrkdwn; empty if it is visible above the answer."""
     shown = escape(shorten(one_line(question), MAX_QUESTION))
-    return f"“{shown}”" if shown and audience is not Audience.THREAD else ""
+    return _("“{text}”").format(text=shown) if shown and audience is not Audience.THREAD else ""
 
 
 def question_line(question: str, audience: Audience) -> list[Block]:

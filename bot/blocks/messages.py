@@ -24,9 +24,11 @@ from bot.blocks.spoken import REFERENCE, all_words, fallback_text, fit, spoken
 from bot.blocks.words import age as age_in_words
 from bot.blocks.words import ago
 from bot.model.message import Audience, Block, OutgoingMessage
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.markdown import regions
 
-THE_MESSAGE = "The message"
+THE_MESSAGE = N_("The message")
 
 _TOKEN_OR_CODE = re.compile(r"(<[^<>]*>|`[^`\n]*`)")
 
@@ -110,7 +112,11 @@ def pack(blocks: Sequence[Block | Part], *, sources: str = "", quote: str = "") 
 def _message(group: list[Block | Part], part: int, parts: int, sources: str, quote: str) -> OutgoingMessage:
     if parts == 1:
         return OutgoingMessage(text=fallback_text(group, sources=sources), blocks=_blocks(group))
-    number = context(" · ".join(filter(None, [quote if part > 1 else "", f"Part {part} of {parts}"])))
+    number = context(
+        " · ".join(
+            filter(None, [quote if part > 1 else "", _("Part {part} of {parts}").format(part=part, parts=parts)])
+        )
+    )
     text = fallback_text([number, *group], sources=sources if part == parts else "")
     return OutgoingMessage(text=text, blocks=_blocks([*group, number]))
 
@@ -152,8 +158,8 @@ _MAX_STOPPED = 150
 def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
     """Render the notice that the asker stopped a question, with a button that asks it again."""
     question = escape(shorten(one_line(text), _MAX_STOPPED))
-    said = f"*Stopped{f' “{question}”' if question else ''}.*"
-    again = secondary_button("Start again", action_id="retry", value=question_id)
+    said = _("*Stopped “{question}”.*").format(question=question) if question else _("*Stopped.*")
+    again = secondary_button(_("Start again"), action_id="retry", value=question_id)
     return spoken(section(said), again)
 
 
@@ -166,34 +172,40 @@ https://docs.slack.dev/apis/events-api/#errors
 
 def late_note(seconds: float) -> str:
     """Return a note for an answer to a message of this age in seconds; empty for a usual age."""
-    said = f"You asked this {age_in_words(seconds)} ago; I couldn’t answer before."
+    said = _("You asked this {age} ago; I couldn’t answer before.").format(age=age_in_words(seconds))
     return said if seconds > LATE_AFTER_SECONDS else ""
 
 
 def late_message(text: str, seconds: float, *, question_id: str) -> OutgoingMessage:
     """Ask whether a question of this age in seconds still matters, with a button that asks it."""
     asked = escape(shorten(one_line(text), _MAX_STOPPED))
-    what = f" “{asked}”" if asked else " this"
-    said = f"You asked{what} {age_in_words(seconds)} ago, and it reached me only now. Do you still want an answer?"
-    return spoken(section(said), secondary_button("Answer it now", action_id="retry", value=question_id))
+    if asked:
+        said = _("You asked “{question}” {age} ago, and it reached me only now. Do you still want an answer?")
+    else:
+        said = _("You asked this {age} ago, and it reached me only now. Do you still want an answer?")
+    said = said.format(question=asked, age=age_in_words(seconds))
+    return spoken(section(said), secondary_button(_("Answer it now"), action_id="retry", value=question_id))
 
 
 _MAX_EXCERPT = 300
 """The most characters quoted of a message that a question is about."""
 
 
-def asked_message(text: str, *, lead: str = "You asked:", about: str = "", link: str = "") -> OutgoingMessage:
+def asked_message(text: str, *, lead: str = "", about: str = "", link: str = "") -> OutgoingMessage:
     """Render a question from a form: the message in whose thread the answer comes.
 
     `about` is a message that the question is about; its beginning is quoted, and `link` leads to it.
     """
-    said = [{"type": "text", "text": f"{lead} ", "style": {"bold": True}}, {"type": "text", "text": text}]
+    said = [
+        {"type": "text", "text": f"{lead or _('You asked:')} ", "style": {"bold": True}},
+        {"type": "text", "text": text},
+    ]
     parts: list[Block] = [{"type": "rich_text_section", "elements": said}]
     if about:
         excerpt = {"type": "text", "text": shorten(one_line(about), _MAX_EXCERPT)}
         parts.append({"type": "rich_text_quote", "elements": [excerpt]})
     if link:
-        parts.append({"type": "rich_text_section", "elements": [{"type": "link", "url": link, "text": THE_MESSAGE}]})
+        parts.append({"type": "rich_text_section", "elements": [{"type": "link", "url": link, "text": _(THE_MESSAGE)}]})
     return spoken({"type": "rich_text", "elements": parts})
 
 
@@ -227,26 +239,47 @@ def as_direct_message(
     blocks = message.blocks[1:] if asked and message.blocks[:1] == asked else message.blocks
     text = message.text.replace(f"{fallback_text(asked)}\n", "", 1) if blocks is not message.blocks else message.text
     quoted = escape(shorten(one_line(question), _QUESTION))
-    when = f" {ago(age)}" if age >= LATE_SECONDS else ""
-    why = _why_directly(quoted, when, rest=part > 0, public=public, unconfirmed=unconfirmed)
+    why = _why_directly(
+        quoted, ago(age) if age >= LATE_SECONDS else "", rest=part > 0, public=public, unconfirmed=unconfirmed
+    )
     if not blocks:
         return OutgoingMessage(text=f"{why}\n\n{text}")
     return OutgoingMessage(text=fit(f"{why}\n{text}"), blocks=(context(why), *blocks))
 
 
 def _why_directly(quoted: str, when: str, *, rest: bool, public: bool, unconfirmed: bool) -> str:
-    asked = f"You asked “{quoted}”{when}." if quoted else f"You asked me something{when}."
-    what = "the rest of my answer" if rest else "my answer"
-    there, to = ("for everyone there", " to you") if public else ("there", "")
-    if unconfirmed:
-        return f"{asked} Slack didn’t confirm {what} {there}, so here it is again as a direct message{to}."
-    return f"{asked} I couldn’t post {what} {there}, so here it is as a direct message{to}."
+    if quoted:
+        asked = _("You asked “{question}” {when}.") if when else _("You asked “{question}”.")
+    else:
+        asked = _("You asked me something {when}.") if when else _("You asked me something.")
+    return f"{asked.format(question=quoted, when=when)} {_(_WHY_DIRECTLY[unconfirmed, public, rest])}"
+
+
+_WHY_DIRECTLY = {
+    (False, False, False): N_("I couldn’t post my answer there, so here it is as a direct message."),
+    (False, False, True): N_("I couldn’t post the rest of my answer there, so here it is as a direct message."),
+    (False, True, False): N_("I couldn’t post my answer for everyone there, so here it is as a direct message to you."),
+    (False, True, True): N_(
+        "I couldn’t post the rest of my answer for everyone there, so here it is as a direct message to you."
+    ),
+    (True, False, False): N_("Slack didn’t confirm my answer there, so here it is again as a direct message."),
+    (True, False, True): N_(
+        "Slack didn’t confirm the rest of my answer there, so here it is again as a direct message."
+    ),
+    (True, True, False): N_(
+        "Slack didn’t confirm my answer for everyone there, so here it is again as a direct message to you."
+    ),
+    (True, True, True): N_(
+        "Slack didn’t confirm the rest of my answer for everyone there, so here it is again as a direct message to you."
+    ),
+}
+"""Why an answer, or the rest of it, comes as a direct message: unconfirmed or refused, to everyone or not."""
 
 
 FailureAction = Literal["retry", "past_week"]
 """The action of the button below a failure."""
 
-_LABELS: Mapping[FailureAction, str] = {"retry": "Try again", "past_week": "Past week"}
+_LABELS: Mapping[FailureAction, str] = {"retry": N_("Try again"), "past_week": N_("Past week")}
 
 
 def failure_message(
@@ -262,7 +295,7 @@ def failure_message(
 
     `question` is quoted above it, empty if its readers see it anyway.
     """
-    shown, found_by = escape(shorten(sentence, 1_000)), f"Reference {code(reference)}"
+    shown, found_by = escape(shorten(sentence, 1_000)), _("Reference {code}").format(code=code(reference))
     asked = question_line(question, Audience.ASKER)
-    buttons = [primary_button(_LABELS[action], action_id=action, value=question_id)] if action else []
+    buttons = [primary_button(_(_LABELS[action]), action_id=action, value=question_id)] if action else []
     return replace(spoken(*asked, section(shown), *buttons, context(found_by)), private=private)

@@ -9,9 +9,12 @@ from bot.blocks.elements import context, link, longest, notes_block, section, wa
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.sources import describe_filters, format_iso_date, link_url, linked_title
 from bot.model.message import Block, OutgoingMessage
+from bot.translation import day
+from bot.translation import gettext as _
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary, news_stand_in
+from perplexity.notes import news_of
 from perplexity.types import Source
 from perplexity.urls import hostname
 
@@ -40,11 +43,12 @@ def story_blocks(number: int, story: Story) -> list[Block]:
 
 def _header(summary: NewsSummary, filters: Filters) -> Block:
     topic = escape(shorten(one_line(summary.topic), _TOPIC))
-    return context(_join(f"*{summary.category.capitalize()} news*", topic, *describe_filters(filters)))
+    news = news_of(summary.category)
+    return context(_join(f"*{news[:1].upper()}{news[1:]}*", topic, *describe_filters(filters)))
 
 
 def _site_and_date(story: Story) -> str:
-    shown = format_iso_date(story.date.isoformat()) if story.date else ""
+    shown = day(format_iso_date(story.date.isoformat())) if story.date else ""
     return _join(escape(hostname(story.source.url)), shown)
 
 
@@ -54,8 +58,8 @@ def _other_sites(story: Story, *, linked: bool) -> str:
     places.pop(hostname(story.source.url), None)
     places.pop("", None)
     shown = [_site_link(place, source, linked=linked) for place, source in reversed(places.items())]
-    more = [f"{len(shown) - _MAX_SITES} more"] if len(shown) > _MAX_SITES else []
-    return f"also: {', '.join([*shown[:_MAX_SITES], *more])}" if shown else ""
+    more = [_("{count} more").format(count=len(shown) - _MAX_SITES)] if len(shown) > _MAX_SITES else []
+    return _("also: {sites}").format(sites=", ".join([*shown[:_MAX_SITES], *more])) if shown else ""
 
 
 def _site_link(place: str, source: Source, *, linked: bool) -> str:

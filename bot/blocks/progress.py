@@ -14,8 +14,8 @@ from bot.blocks.spoken import spoken
 from bot.blocks.words import STILL_WRITING, STOPPED, full_seconds, warning
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.translation import gettext as _
+from bot.translation import ngettext
 from perplexity.citations import number_citations
-from perplexity.formatting import pluralize
 from perplexity.types import Answer, Source
 from perplexity.urls import hostname
 
@@ -33,16 +33,16 @@ def answer_progress_message(
     """
     tasks = _tasks(queries, sources, is_over=False)
     if not tasks:
-        text = f"Searching the web · {full_seconds(seconds)}"
+        text = f"{_('Searching the web')} · {full_seconds(seconds)}"
         return spoken(section(text), stop_button(question_id))
-    plan = {"type": "plan", "title": f"Working · {full_seconds(seconds)}", "tasks": tasks}
+    plan = {"type": "plan", "title": f"{_('Working')} · {full_seconds(seconds)}", "tasks": tasks}
     return spoken(plan, stop_button(question_id))
 
 
 def writing_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
     """Render the searches and pages as finished; the text is being written below this message."""
     tasks = _tasks(queries, sources, is_over=True)
-    title = "Writing the answer"
+    title = _("Writing the answer")
     plan = {"type": "plan", "title": title, "tasks": tasks}
     return spoken(plan if tasks else section(title), stop_button(question_id))
 
@@ -65,7 +65,7 @@ def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) 
             {
                 "type": "task_card",
                 "task_id": "2",
-                "title": f"{'Read' if is_over else 'Reading'} {pluralize(len(sources), 'page')}",
+                "title": _read(len(sources)) if is_over else _reading(len(sources)),
                 "status": "complete" if is_over else "in_progress",
                 "sources": [
                     {"type": "url", "url": address, "text": shorten(site, _QUERY)} for site, address in _sites(sources)
@@ -86,14 +86,22 @@ def progress_text(queries: Sequence[str], sources: Sequence[Source]) -> str:
     parts = [escape(_searched(queries, done=bool(sources)))] if queries else []
     if sources:
         sites = ", ".join(escape(neutralize(site)) for site, _ in _sites(sources))
-        parts.append(f"Reading {pluralize(len(sources), 'page')}{f': {sites}' if sites else ''}")
+        parts.append(": ".join(filter(None, (_reading(len(sources)), sites))))
     return " · ".join(parts)
+
+
+def _read(pages: int) -> str:
+    return ngettext("Read {count} page", "Read {count} pages", pages)
+
+
+def _reading(pages: int) -> str:
+    return ngettext("Reading {count} page", "Reading {count} pages", pages)
 
 
 def _searched(queries: Sequence[str], *, done: bool) -> str:
     shown = [neutralize(clean(shorten(one_line(query), _QUERY))) for query in queries[-3:]]
-    quoted = ", ".join(f"“{query}”" for query in shown)
-    return f"{'Searched' if done else 'Searching'} {quoted}"
+    quoted = ", ".join(_("“{text}”").format(text=query) for query in shown)
+    return (_("Searched {queries}") if done else _("Searching {queries}")).format(queries=quoted)
 
 
 def _sites(sources: Sequence[Source]) -> list[tuple[str, str]]:
@@ -122,7 +130,7 @@ def growing_message(text: str, *, question: str, question_id: str) -> OutgoingMe
 def stopped_blocks(answer: Answer, *, question_id: str) -> tuple[Block, ...]:
     """Return the blocks after the text of a stopped answer; `answer` is its written part."""
     cited = number_citations(clean(answer.text), answer.sources)
-    below = cut_short_actions("Start again", question_id=question_id, sources=bool(answer.sources))
+    below = cut_short_actions(_("Start again"), question_id=question_id, sources=bool(answer.sources))
     return (*source_line(cited.sources, cited.others), context(_(STOPPED)), below)
 
 
@@ -134,10 +142,14 @@ def broken_off_blocks(
     A `refusal`, which is not escaped, is shown instead of a button to try again. `limit` is the seconds after which the
     app ended the answer.
     """
-    ended = "the answer broke off" if limit is None else f"I stopped after {full_seconds(limit)}"
-    why = f". {escape(refusal)}" if refusal else f": {ended}."
-    note = warning(f"This is only a part{why} Reference {code(reference)}")
-    again = "" if refusal else "Try again"
+    if refusal:
+        said = _("This is only a part. {refusal} Reference {code}")
+    elif limit is None:
+        said = _("This is only a part: the answer broke off. Reference {code}")
+    else:
+        said = _("This is only a part: I stopped after {seconds}. Reference {code}")
+    note = warning(said.format(refusal=escape(refusal), seconds=full_seconds(limit or 0.0), code=code(reference)))
+    again = "" if refusal else _("Try again")
     return (context(note), cut_short_actions(again, question_id=question_id, sources=bool(answer.sources)))
 
 

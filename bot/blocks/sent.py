@@ -14,7 +14,8 @@ from bot.blocks.escaping import code, escape, shorten
 from bot.blocks.words import utc_second
 from bot.model.message import Block
 from bot.privacy.sent_requests import SentRequests, left_out_text
-from perplexity.formatting import pluralize
+from bot.translation import N_, ngettext
+from bot.translation import gettext as _
 from perplexity.scope import SentRequest
 
 MAX_BLOCKS = 95
@@ -26,7 +27,7 @@ SHORT = 100
 """The longest value that is shown on one line with others."""
 
 
-_INTRO = "I sent this for your answer, word for word. Your name, your e-mail address and your id were not sent."
+_INTRO = N_("I sent this for your answer, word for word. Your name, your e-mail address and your id were not sent.")
 
 
 def sent_blocks(sent: SentRequests, *, question: str = "", interrupted: int = 0) -> list[Block]:
@@ -36,11 +37,11 @@ def sent_blocks(sent: SentRequests, *, question: str = "", interrupted: int = 0)
     requests may then appear twice.
     """
     count = len(sent.requests) + sum(sent.not_kept.values())
-    facts = [pluralize(count, "request"), left_out_text(sent.left_out)]
+    facts = [ngettext("{count} request", "{count} requests", count), left_out_text(sent.left_out)]
     left = MAX_CHARS
-    blocks = [section(_INTRO), context(" · ".join(filter(None, facts)))]
+    blocks = [section(_(_INTRO)), context(" · ".join(filter(None, facts)))]
     if question and not facts[1]:
-        blocks = [section("*You asked*"), _plain(shorten(question, MAX_TEXT)), *blocks]
+        blocks = [section(_("*You asked*")), _plain(shorten(question, MAX_TEXT)), *blocks]
     if interrupted:
         blocks.append(context(interrupted_note(interrupted)))
     before = 0
@@ -57,7 +58,7 @@ def sent_blocks(sent: SentRequests, *, question: str = "", interrupted: int = 0)
     if len(blocks) > MAX_BLOCKS or hidden:
         return [
             *blocks[: MAX_BLOCKS - 1],
-            context("The rest is too long for this window. Your admin can export all of it."),
+            context(_("The rest is too long for this window. Your admin can export all of it.")),
         ]
     return blocks
 
@@ -70,15 +71,22 @@ def _title(number: int, request: SentRequest) -> str:
 
 def interrupted_note(times: int) -> str:
     """Return why requests may appear twice; `times` is how often the work was interrupted."""
-    return (
-        f"I was interrupted {pluralize(times, 'time')} while I worked on this, and began again. What I had sent before "
-        "is listed, too."
+    return ngettext(
+        "I was interrupted {count} time while I worked on this, and began again. "
+        "What I had sent before is listed, too.",
+        "I was interrupted {count} times while I worked on this, and began again. "
+        "What I had sent before is listed, too.",
+        times,
     )
 
 
 def not_kept_note(count: int) -> str:
     """Return the sentence that the texts of some requests in the middle are not saved."""
-    return f"{pluralize(count, 'more request')} were sent here. Their text was too long to keep."
+    return ngettext(
+        "{count} more request were sent here. Their text was too long to keep.",
+        "{count} more requests were sent here. Their text was too long to keep.",
+        count,
+    )
 
 
 def _plain(text: str) -> Block:

@@ -19,6 +19,7 @@ from bot.blocks.elements import (
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.markdown.render import LEFT_TO_RIGHT, neutralize, runs_right_to_left
 from bot.model.message import Audience, Block, OutgoingMessage
+from bot.translation import day
 from bot.translation import gettext as _
 from perplexity.filters import Filters, in_words
 from perplexity.formatting import format_iso_date
@@ -63,7 +64,7 @@ def source_titles(cited: Sequence[Source], others: Sequence[Source] = ()) -> str
 
 
 def _site(source: Source) -> str:
-    return shorten(hostname(source.url) or one_line(source.title) or one_line(source.url) or "untitled", _SITE)
+    return shorten(hostname(source.url) or one_line(source.title) or one_line(source.url) or _("untitled"), _SITE)
 
 
 def _site_links(sources: Iterable[Source], *, linked: int) -> Iterator[str]:
@@ -82,7 +83,9 @@ def link_url(source: Source) -> str | None:
 
 
 def _title(source: Source) -> str:
-    return shorten(one_line(source.title) or hostname(source.url) or one_line(source.url) or "untitled", _LONGEST_TITLE)
+    return shorten(
+        one_line(source.title) or hostname(source.url) or one_line(source.url) or _("untitled"), _LONGEST_TITLE
+    )
 
 
 def linked_title(source: Source) -> str:
@@ -108,7 +111,7 @@ def _names_another_site(title: str, address: str) -> bool:
 def site_and_date(source: Source) -> str:
     """Return the site and the date, as far as they are known, as mrkdwn."""
     # A host needs no escaping.
-    known = " · ".join(filter(None, (hostname(source.url), format_iso_date(source.date))))
+    known = " · ".join(filter(None, (hostname(source.url), day(format_iso_date(source.date)))))
     return f"{LEFT_TO_RIGHT}{known}" if known and runs_right_to_left(source.title) else known
 
 
@@ -140,8 +143,10 @@ def result_blocks(results: SearchResults, *, query: Query, shown_before: int = 0
 
 def _nothing_more(shown_before: int, filters: str) -> str:
     if shown_before:
-        return "There are no more results. Other words may find other pages."
-    return f"No results. Try it {f'without the filters ({filters}) or ' if filters else ''}in other words."
+        return _("There are no more results. Other words may find other pages.")
+    if filters:
+        return _("No results. Try it without the filters ({filters}) or in other words.").format(filters=filters)
+    return _("No results. Try it in other words.")
 
 
 def _entry(number: int, source: Source) -> list[Block]:

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 
 from bot.budgets.amounts import format_rounded
 from bot.model.spending import Spending
-from bot.translation import N_
-from perplexity.formatting import format_date, pluralize
+from bot.translation import N_, day, money, ngettext
+from bot.translation import gettext as _
+from perplexity.formatting import format_date
 
-NO_LIMIT = "no limit"
+NO_LIMIT = N_("no limit")
 
 _WARNING = ":warning:"
 STOPPED = N_("You stopped this answer.")
@@ -25,22 +26,32 @@ def warning(sentence: str) -> str:
 
 def spending_sentence(spending: Spending) -> str:
     """Return a sentence on the spending, as mrkdwn."""
-    under_way = f", and up to {format_rounded(spending.reserved)} by calls under way" if spending.reserved else ""
-    return f"*Spent*  {format_rounded(spending.today)} today, {format_rounded(spending.month)} this month{under_way}."
+    amounts = (spending.today, spending.month, spending.reserved)
+    today, month, reserved = (money(format_rounded(amount)) for amount in amounts)
+    if spending.reserved:
+        said = _("*Spent*  {today} today, {month} this month, and up to {reserved} by calls under way.")
+    else:
+        said = _("*Spent*  {today} today, {month} this month.")
+    return said.format(today=today, month=month, reserved=reserved)
 
 
 def ago(seconds: float) -> str:
     """Return a time in words such as "5 minutes ago"."""
-    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= size:
-            return f"{pluralize(int(seconds // size), unit)} ago"
-    return "just now"
+    if seconds < 60:
+        return _("just now")
+    if seconds < 3_600:
+        return ngettext("{count} minute ago", "{count} minutes ago", int(seconds // 60))
+    if seconds < 86_400:
+        return ngettext("{count} hour ago", "{count} hours ago", int(seconds // 3_600))
+    return ngettext("{count} day ago", "{count} days ago", int(seconds // 86_400))
 
 
 def age(seconds: float) -> str:
     """Return an age in full hours or, below one, in minutes: "2 hours"."""
     hours, minutes = divmod(round(seconds / 60), 60)
-    return pluralize(hours, "hour") if hours else pluralize(minutes, "minute")
+    if hours:
+        return ngettext("{count} hour", "{count} hours", hours)
+    return ngettext("{count} minute", "{count} minutes", minutes)
 
 
 def full_seconds(seconds: float) -> str:
@@ -54,7 +65,8 @@ def moment(at: datetime) -> str:
 
     https://docs.slack.dev/messaging/formatting-message-text#date-formatting
     """
-    return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} at {{time}}|{_date_and_time(at)}>"
+    shown = _("{day} at {time}").format(day="{date_short_pretty}", time="{time}")
+    return f"<!date^{int(at.timestamp())}^{shown}|{_date_and_time(at)}>"
 
 
 def short_moment(at: datetime) -> str:
@@ -64,7 +76,7 @@ def short_moment(at: datetime) -> str:
 
 def moment_or_day(at: datetime) -> str:
     """Return a date and time as `moment` does, with the day alone as the fallback."""
-    return f"<!date^{int(at.timestamp())}^{{date_short_pretty}}, {{time}}|{at.astimezone(UTC):%d %b %Y}>"
+    return f"<!date^{int(at.timestamp())}^{{date_short_pretty}}, {{time}}|{day(f'{at.astimezone(UTC):%d %b %Y}')}>"
 
 
 def time_of_day(at: datetime) -> str:
@@ -89,4 +101,4 @@ def utc_second(at: datetime) -> str:
 
 def _date_and_time(at: datetime) -> str:
     at = at.astimezone(UTC)
-    return f"{format_date(at.date())} {at:%H:%M} UTC"
+    return f"{day(format_date(at.date()))} {at:%H:%M} UTC"

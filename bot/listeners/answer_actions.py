@@ -11,7 +11,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE, is_suggestion
 from bot.blocks.escaping import one_line, shorten
-from bot.blocks.examples import EXAMPLES, LINES
+from bot.blocks.examples import EXAMPLES, label_of
 from bot.commands.ask import write_question
 from bot.commands.base import Command
 from bot.commands.routing import route_message
@@ -165,7 +165,7 @@ def _question_below(
 
 async def ask_example(click: Click, context: ListenerContext) -> ClickReply | None:
     """Ask an example, once for each message with its button: privately, or in the thread of a direct message."""
-    label = next((label for label, line in LINES.items() if line == click.choice), None)
+    label = label_of(click.choice)
     if label is None:
         return text_reply(NO_LONGER_OFFERED)
     command, text = route_message(click.choice, context.commands)

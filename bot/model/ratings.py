@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from perplexity.scope import N_
+
 MAX_COMMENT = 500
 """The most characters of a comment on an answer, as in Slack's form."""
 
 REASONS = {
-    "wrong": "It is wrong",
-    "sources": "The sources don’t say that",
-    "outdated": "It is out of date",
-    "incomplete": "Something is missing",
-    "other": "Something else",
+    "wrong": N_("It is wrong"),
+    "sources": N_("The sources don’t say that"),
+    "outdated": N_("It is out of date"),
+    "incomplete": N_("Something is missing"),
+    "other": N_("Something else"),
 }
 """The reasons to choose from why an answer was bad, by the stored name."""
 
