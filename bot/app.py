@@ -471,7 +471,11 @@ class _Parts:
             return list(dict.fromkeys([*self.settings.admins, *sorted(members)[:MAX_ADMINS], *still]))
 
         return AdminNotices(
-            chat=self.chat, admins=told, other_admins=AdminList(self.client).read, enter=self.enter_team
+            chat=self.chat,
+            admins=told,
+            other_admins=AdminList(self.client).read,
+            enter=self.enter_team,
+            language=self.profiles.language,
         )
 
     # The listeners.

@@ -23,6 +23,8 @@ from bot.model.question import NewQuestion, Place, Waits
 from bot.slack.messages import Chat, RouteClosed
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
+from bot.translation import gettext as _
+from bot.translation import ngettext, number
 
 log = logging.getLogger(__name__)
 
@@ -66,16 +68,22 @@ def waits_long(place: Waits, *, waited: float = 0.0) -> bool:
 def place_sentence(place: Waits) -> str:
     """Return who is ahead of a question and about how long it waits."""
     seconds = place.seconds or 0.0
-    return f"{_ahead(place)}: about {_rounded(seconds)}." if seconds >= 1 else f"{_ahead(place)}."
+    if seconds < 1:
+        return f"{_ahead(place)}."
+    return _("{ahead}: about {time}.").format(ahead=_ahead(place), time=_rounded(seconds))
 
 
 def _ahead(place: Waits) -> str:
-    if place.people == 1:
-        return "1 person is ahead of you"
+    if place.people > 1 and place.waiting:
+        return _("Up to {count} people are ahead of you").format(count=number(place.people))
     if place.people:
-        most = "Up to " if place.waiting else ""
-        return f"{most}{place.people:,} people are ahead of you"
-    return "Your earlier questions are ahead of your last one" if place.ahead else "No one is ahead of you"
+        return ngettext("{count} person is ahead of you", "{count} people are ahead of you", place.people)
+    return _("Your earlier questions are ahead of your last one") if place.ahead else _("No one is ahead of you")
+
+
+def _busy(place: Waits) -> str:
+    # Slack shows it after the app's name.
+    return _("is busy. {place}").format(place=place_sentence(place))
 
 
 def _rounded(seconds: float) -> str:
@@ -147,8 +155,8 @@ class QueuePlaces:
                 if own.message is not None:
                     self._correct(own, place, waited)
                 elif own.status or waits_long(place, waited=waited):
-                    # Slack shows it after the app's name.
-                    status, age = f"is busy. {place_sentence(place)}", self.clock() - own.at
+                    # In the language of its request, as is what follows.
+                    status, age = own.context.run(_busy, place), self.clock() - own.at
                     if age > SHOWN_SECONDS or (status != own.status and age >= STATUS_SECONDS):
                         moved.append((own, question_id, status))
             elif own.status:
@@ -170,13 +178,13 @@ class QueuePlaces:
         late = waited + left > 2 * own.told + TOLD_AFTER_SECONDS
         if late and (left > POST_SECONDS or waited > 2 * TOLD_AFTER_SECONDS - LOOK_SECONDS):
             del self._watched[own.question.id]
-            self.start(self._replace(own, place_sentence(place)))
+            own.context.run(self.start, self._replace(own, place))
 
-    async def _replace(self, own: _Watched, sentence: str) -> None:
+    async def _replace(self, own: _Watched, place: Place) -> None:
         if own.message is not None and await self.questions.take_response_use(own.question.id):
             with suppress(TimeoutError):
                 async with asyncio.timeout(POST_SECONDS):
-                    await self.replace_original(own.question.response_url, own.message(sentence))
+                    await self.replace_original(own.question.response_url, own.message(place_sentence(place)))
 
     async def _show(self, own: _Watched, question_id: UUID, status: str) -> None:
         own.status, own.at = status, self.clock()

@@ -15,6 +15,8 @@ from bot.slack.messages import Chat, Retryable, Sent, seconds_of
 from bot.slack.threads import ThreadReader
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
+from bot.translation import N_
+from bot.translation import gettext as _
 
 log = logging.getLogger(__name__)
 
@@ -23,10 +25,10 @@ class Deleted(Enum):
     """The result of deleting the messages of an answer."""
 
     ALL = ""
-    LATER = "Slack didn’t delete my messages just now, so I kept the question. Please delete it again in a minute."
+    LATER = N_("Slack didn’t delete my messages just now, so I kept the question. Please delete it again in a minute.")
     """Slack was unavailable."""
 
-    REFUSED = (
+    REFUSED = N_(
         "I deleted the question, but my messages in its thread stay: "
         "Slack doesn’t let me read the thread, or delete them."
     )
@@ -67,12 +69,12 @@ class AnswerWithdrawal:
             deleted = answer if isinstance(answer, Deleted) else await self._delete(row, answer)
             if deleted is not Deleted.LATER:
                 await self.questions.delete(row.id)
-            return deleted.value
+            return _(deleted.value)
         except NotClearedUp:
-            return Deleted.LATER.value
+            return _(Deleted.LATER.value)
         except DATABASE_UNAVAILABLE as error:
             log.warning("question.not_deleted", extra=row.ids | {"error": type(error).__name__})
-            return "I can’t reach my database just now, so I kept the question. Please delete it again in a minute."
+            return _("I can’t reach my database just now, so I kept the question. Please delete it again in a minute.")
 
     async def _find(self, row: QuestionRow) -> list[str] | Deleted:
         """Return the `ts` of the messages to delete, or why none is deleted. Raises NotClearedUp."""

@@ -24,10 +24,12 @@ from bot.listeners.intake import Submitted
 from bot.listeners.stopping import record_stop
 from bot.model.audit import stop_change
 from bot.model.question import NewQuestion, QuestionRow
+from bot.translation import N_
+from bot.translation import gettext as _
 
 log = logging.getLogger(__name__)
 
-UNKNOWN_QUESTION = "I no longer have this question. Please ask it again."
+UNKNOWN_QUESTION = N_("I no longer have this question. Please ask it again.")
 
 PAST_WEEK = "past_week"
 LIVE_PRESS = "live_press"
@@ -51,14 +53,16 @@ async def retry_question(click: Click, context: ListenerContext) -> ClickReply |
     earlier = await clicked_question(click, context)
     if earlier is None or not click.is_by_asker(earlier):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
-        return text_reply(UNKNOWN_QUESTION if earlier is None else "Only the person who asked can try this again.")
+        return text_reply(
+            _(UNKNOWN_QUESTION) if earlier is None else _("Only the person who asked can try this again.")
+        )
     if earlier.state == "stopped" and earlier.just_settled:
         return None  # The second click of a double click on Stop, where "Start again" is now.
     wider = click.action_id == PAST_WEEK
     text = _past_week(earlier, context) if wider else earlier.text
     if text is None:
         log.warning("click.stale", extra={"error": "no longer time"})
-        return text_reply(UNKNOWN_QUESTION)
+        return text_reply(_(UNKNOWN_QUESTION))
     question = _build_retry(earlier, click, text=text, key=PAST_WEEK if wider else "retry")
     submitted = await context.intake.submit(question)
     if submitted is Submitted.NEW:
@@ -66,7 +70,7 @@ async def retry_question(click: Click, context: ListenerContext) -> ClickReply |
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
         if question.action and question.thread_ts is None:
             # Its answer does not replace the failure, so nothing else says that the question is being asked again.
-            return text_reply("Trying again.")
+            return text_reply(_("Trying again."))
     return await submission_refusal(submitted, question, context)
 
 
@@ -108,7 +112,7 @@ async def stop_question(click: Click, context: ListenerContext) -> ClickReply | 
     """Close the question as stopped, for its asker or an admin. Its worker ends the rest."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None:
-        return text_reply("I no longer have this question.")
+        return text_reply(_("I no longer have this question."))
     if refusal := await _why_not_stopped(row, click, context):
         return text_reply(refusal)
     change, url = stop_change(row, click.user), click.response_url
@@ -116,9 +120,9 @@ async def stop_question(click: Click, context: ListenerContext) -> ClickReply | 
         row, questions=context.questions, metrics=context.metrics, change=change, response_url=url
     )
     if not stopped and row.state != "stopped":
-        return text_reply("There’s nothing left to stop: the answer is on its way, or I’ve given up on it.")
+        return text_reply(_("There’s nothing left to stop: the answer is on its way, or I’ve given up on it."))
     if not stopped and (row.shown or url is None):
-        return text_reply("This is already stopped.")
+        return text_reply(_("This is already stopped."))
     if row.shown:  # The worker keeps the existing text, and notes below it that it was stopped.
         return None
     command = command_of(row, context.commands)
@@ -133,12 +137,12 @@ async def _why_not_stopped(row: QuestionRow, click: Click, context: ListenerCont
     try:
         is_admin = row.team_id in click.teams and await context.is_admin_in_time(click.user)
     except TimeoutError:
-        return "Slack is slow just now, so I couldn’t check whether you are an admin. Please click again."
-    return None if is_admin else "Only the person who asked, or an admin, can stop this."
+        return _("Slack is slow just now, so I couldn’t check whether you are an admin. Please click again.")
+    return None if is_admin else _("Only the person who asked, or an admin, can stop this.")
 
 
 async def take_live_press(click: Click, context: ListenerContext) -> ClickReply:
     """Delete the message with the button, which shows `doctor --live` that the press arrived."""
     if (ts := click.message_ts(click.channel)) is not None:
         await context.chat.delete(click.channel, ts)
-    return text_reply("Your press has arrived.")
+    return text_reply(_("Your press has arrived."))

@@ -36,10 +36,12 @@ from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.model.membership import team_of
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
+from bot.translation import N_
+from bot.translation import gettext as _
 
 log = logging.getLogger(__name__)
 
-ANSWERING = "Answering {}."
+ANSWERING = N_("Answering {}.")
 """The reply to a click that asks a question, which is quoted."""
 
 
@@ -49,12 +51,12 @@ Rewrite = Callable[[Command[Any, Any], QuestionRow, Click], str | None]
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to the buttons that ask the next question."""
-    deeper = asks_below(_deeper, "Thinking longer about {}.")
+    deeper = asks_below(_deeper, N_("Thinking longer about {}."))
     menu(app, context, MORE, GO_DEEPER, deeper)
-    menu(app, context, MORE, REGENERATE, asks_below(_same, "Answering {} again."))
+    menu(app, context, MORE, REGENERATE, asks_below(_same, N_("Answering {} again.")))
     # Answers by an older version have it as a button.
     button(app, context, GO_DEEPER, deeper)
-    button(app, context, MORE_RESULTS, asks_below(_same, "Looking for more pages on {}."))
+    button(app, context, MORE_RESULTS, asks_below(_same, N_("Looking for more pages on {}.")))
     button(app, context, FOLLOW_UP, asks_below(_suggested, ANSWERING), matchers=[_is_suggested])
     button(app, context, EXAMPLES, ask_example)
 
@@ -87,18 +89,17 @@ def asks_below(rewrite: Rewrite, told: str) -> Handler:
     async def ask(click: Click, context: ListenerContext) -> ClickReply | None:
         earlier = await clicked_question(click, context)
         if earlier is None:
-            return text_reply(UNKNOWN_ANSWER)
+            return text_reply(_(UNKNOWN_ANSWER))
         if not may_see(earlier, click, context.commands):
-            return text_reply(NOT_YOUR_ANSWER)
+            return text_reply(_(NOT_YOUR_ANSWER))
         command = command_of(earlier, context.commands)
         try:
             text = None if command is None else rewrite(command, earlier, click)
         except UsageError:
             text = None
         if command is None or text is None:
-            return text_reply(NO_LONGER_OFFERED)
-        _, reply = await submit_below(earlier, click, context, command=command, text=text, told=told)
-        return reply
+            return text_reply(_(NO_LONGER_OFFERED))
+        return (await submit_below(earlier, click, context, command=command, text=text, told=_(told)))[1]
 
     return ask
 
@@ -128,13 +129,13 @@ async def _submit(
 ) -> tuple[Submitted, ClickReply | None]:
     submitted = await context.intake.submit(question)
     if submitted is Submitted.DUPLICATE:
-        return submitted, text_reply("I’m already working on this, or it’s answered. Look below that answer.")
+        return submitted, text_reply(_("I’m already working on this, or it’s answered. Look below that answer."))
     if submitted is Submitted.NEW:
         context.metrics.received(command=question.command, surface="click")
         extra = {"question": str(question.id), "surface": "click", "action": question.action}
         log.info("question.received", extra=extra)
         if question.thread_ts is None:
-            return submitted, text_reply(told.format(f"“{shorten(one_line(asked), 150)}”"))
+            return submitted, text_reply(told.format(_("“{text}”").format(text=shorten(one_line(asked), 150))))
     return submitted, await submission_refusal(submitted, question, context)
 
 
@@ -167,7 +168,7 @@ async def ask_example(click: Click, context: ListenerContext) -> ClickReply | No
     """Ask an example, once for each message with its button: privately, or in the thread of a direct message."""
     label = label_of(click.choice)
     if label is None:
-        return text_reply(NO_LONGER_OFFERED)
+        return text_reply(_(NO_LONGER_OFFERED))
     command, text = route_message(click.choice, context.commands)
     team, thread_ts = team_of(click.body), click.thread_ts
     question = NewQuestion(
@@ -184,5 +185,4 @@ async def ask_example(click: Click, context: ListenerContext) -> ClickReply | No
         action=EXAMPLES,
         resubmittable=True,
     )
-    _, reply = await _submit(question, context, asked=label, told=ANSWERING)
-    return reply
+    return (await _submit(question, context, asked=label, told=_(ANSWERING)))[1]

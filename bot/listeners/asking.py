@@ -19,10 +19,12 @@ from bot.listeners.intake import Submitted
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.slack.messages import FAILURES, Sent
+from bot.translation import N_
+from bot.translation import gettext as _
 
 log = logging.getLogger(__name__)
 
-NOT_SAVED = "I can’t reach my database just now. Please try again in a minute."
+NOT_SAVED = N_("I can’t reach my database just now. Please try again in a minute.")
 
 BEGIN_SECONDS = 1.2
 """How long Slack may take to post the message that begins the thread."""
@@ -66,7 +68,7 @@ async def ask_in_direct_message(
     if isinstance(begun, str):
         log.warning("question.not_begun", extra={"command": command.name, "error": begun})
         context.start(_delete_late(context, beginning))
-        return "Slack couldn’t open our direct messages. Please try again in a minute."
+        return _("Slack couldn’t open our direct messages. Please try again in a minute.")
     channel, thread_ts = begun
     question = NewQuestion(
         id=question_id,
@@ -98,7 +100,8 @@ async def link_to_messages(context: ListenerContext, thread: BegunThread) -> Out
     with suppress(TimeoutError):
         async with asyncio.timeout(LINK_SECONDS):
             address = await context.chat.permalink(thread.channel, thread.ts) if thread.ts else None
-    text = f"I’ll send it to {link(address, 'our messages') if address else 'our messages'}."
+    place = _("our messages")
+    text = _("I’ll send it to {messages}.").format(messages=link(address, place) if address else place)
     return spoken(section(text))
 
 
@@ -146,7 +149,7 @@ async def _problem(submitted: Submitted, question: NewQuestion, context: Listene
     """Return why a question was not accepted; None if it was."""
     if submitted is Submitted.TOO_FAST:
         return await context.intake.too_fast_text(question)
-    return _PROBLEMS.get(submitted)
+    return _(_PROBLEMS[submitted]) if submitted in _PROBLEMS else None
 
 
 async def _submit(question: NewQuestion, context: ListenerContext) -> Submitted:

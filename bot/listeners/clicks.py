@@ -26,12 +26,14 @@ from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import N_
+from bot.translation import gettext as _
 
-UNKNOWN_ANSWER = "I no longer have this answer. Please ask the question again."
-TEXT_DELETED = "I no longer keep the text of this question and its answer. Please ask it again."
-DATABASE_DOWN = "I can’t reach my database just now. Please click again in a minute."
-NOT_YOUR_ANSWER = "Only the person who asked can use this button."
-NO_LONGER_OFFERED = "This button has expired. Please ask again."
+UNKNOWN_ANSWER = N_("I no longer have this answer. Please ask the question again.")
+TEXT_DELETED = N_("I no longer keep the text of this question and its answer. Please ask it again.")
+DATABASE_DOWN = N_("I can’t reach my database just now. Please click again in a minute.")
+NOT_YOUR_ANSWER = N_("Only the person who asked can use this button.")
+NO_LONGER_OFFERED = N_("This button has expired. Please ask again.")
 
 UNNAMED_CHANNELS = frozenset({"", "directmessage", "privategroup"})
 """Slack's names for conversations whose name the app may not know."""
@@ -224,13 +226,13 @@ def button(
 
 async def _handle(click: Click, context: ListenerContext, handle: Handler) -> ClickReply | None:
     if await context.admission.refuses(click.body, click.user, click.channel, context.intake):
-        return text_reply(MEMBERS_ONLY)
+        return text_reply(_(MEMBERS_ONLY))
     try:
         return await context.intake.within_ack_deadline(handle(click, context), seconds=DATABASE_SECONDS)
     except TextDeleted:
-        return text_reply(TEXT_DELETED)
+        return text_reply(_(TEXT_DELETED))
     except DATABASE_UNAVAILABLE:
-        return text_reply(DATABASE_DOWN)
+        return text_reply(_(DATABASE_DOWN))
 
 
 async def _within_ack(reply: Awaitable[object]) -> None:
@@ -261,8 +263,8 @@ async def own_question(click: Click, context: ListenerContext, *, needs_text: bo
     """Return the clicked question of the person who clicked, or a reply if it is not theirs. Raises TextDeleted."""
     row = await clicked_question(click, context, needs_text=needs_text)
     if row is None:
-        return text_reply(UNKNOWN_ANSWER)
-    return row if click.is_by_asker(row) else text_reply(NOT_YOUR_ANSWER)
+        return text_reply(_(UNKNOWN_ANSWER))
+    return row if click.is_by_asker(row) else text_reply(_(NOT_YOUR_ANSWER))
 
 
 async def find_question(id: UUID | None, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | None:
@@ -285,9 +287,9 @@ async def submission_refusal(
         case Submitted.TOO_FAST:
             return text_reply(await context.intake.too_fast_text(question))
         case Submitted.THREAD_FULL | Submitted.THREAD_FULL_EXPLAIN:
-            return text_reply(THREAD_FULL)
+            return text_reply(_(THREAD_FULL))
         case Submitted.FAILED:
-            return text_reply(DATABASE_DOWN)
+            return text_reply(_(DATABASE_DOWN))
 
 
 def may_see(row: QuestionRow, click: Click, commands: Sequence[Command[Any, Any]]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from slack_bolt.response import BoltResponse
@@ -17,13 +18,14 @@ from bot.clock import utc_now
 from bot.listeners.context import ListenerContext
 from bot.model.membership import RequestOrigin
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import gettext as _
 
 log = logging.getLogger(__name__)
 
 APP_RATE_LIMITED = "app_rate_limited"
 
 
-TellAdmins = Callable[[str, str, str], Awaitable[bool | None]]
+TellAdmins = Callable[[str, Callable[[], str], str], Awaitable[bool | None]]
 """As `AdminNotices.tell`."""
 
 
@@ -32,11 +34,11 @@ def events_limited(body: dict[str, Any], context: ListenerContext, tell: TellAdm
     team_id = RequestOrigin.from_body(body).team_id
     context.metrics.events_limited()
     log.warning("events.limited")
-    context.start(_tell_once(team_id, limit_text(utc_now()), context, tell))
+    context.start(_tell_once(team_id, partial(limit_text, utc_now()), context, tell))
     return BoltResponse(status=200)
 
 
-async def _tell_once(team_id: str, text: str, context: ListenerContext, tell: TellAdmins) -> None:
+async def _tell_once(team_id: str, text: Callable[[], str], context: ListenerContext, tell: TellAdmins) -> None:
     """Tell admins at most once in an hour, from any process."""
     try:
         if await context.questions.take_delivery(f"{team_id}:{APP_RATE_LIMITED}") and not await tell(
@@ -49,8 +51,8 @@ async def _tell_once(team_id: str, text: str, context: ListenerContext, tell: Te
 
 def limit_text(since: datetime) -> str:
     """Return the text for admins."""
-    return (
-        f"Since {moment(since)} Slack drops some of what is written to me: it sends an app at most 30,000 events an "
-        "hour. Mentions and direct messages can stay without an answer until there are fewer; commands and buttons "
-        "work. Every message in my channels is an event: remove me from the busiest, or set `FOLLOW_UPS=mention`."
-    )
+    return _(
+        "Since {moment} Slack drops some of what is written to me: it sends an app at most 30,000 events an hour. "
+        "Mentions and direct messages can stay without an answer until there are fewer; commands and buttons work. "
+        "Every message in my channels is an event: remove me from the busiest, or set `FOLLOW_UPS=mention`."
+    ).format(moment=moment(since))

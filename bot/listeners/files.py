@@ -41,7 +41,7 @@ async def send_file(
 ) -> ClickReply:
     """Start sending a file of a question, unless the user asked for it a moment ago."""
     if not await files.requests.request_file(row.id, click.user, seconds=SAME_FILE_SECONDS):
-        return text_reply("You asked for this file a moment ago. Look for it in our direct messages.")
+        return text_reply(_("You asked for this file a moment ago. Look for it in our direct messages."))
 
     async def report_failure(text: str) -> None:
         with suppress(*DATABASE_UNAVAILABLE):
@@ -53,11 +53,11 @@ async def send_file(
         file,
         click.user,
         on_failure=lambda: report_failure(
-            "Slack rejected the file. Please tell an admin, who can check my permission to send files."
+            _("Slack rejected the file. Please tell an admin, who can check my permission to send files.")
         ),
         on_refusal=lambda: report_failure(_(MEMBERS_ONLY)),
     )
     return ClickReply(
-        message=text_message(f"I’ll send you {what} as a file, in our direct messages."),
+        message=text_message(_("I’ll send you {what} as a file, in our direct messages.").format(what=_(what))),
         after=lambda: context.start(upload()),
     )

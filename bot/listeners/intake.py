@@ -17,9 +17,11 @@ from bot.model.membership import current_scope
 from bot.model.question import Insertion, NewQuestion, OpenQuestion, Received, Waits
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
+from bot.translation import N_
+from bot.translation import gettext as _
 from bot.web.metrics import Metrics
 
-THREAD_FULL = "I’ve reached the limit of answers per minute in this thread. Please ask again in a minute."
+THREAD_FULL = N_("I’ve reached the limit of answers per minute in this thread. Please ask again in a minute.")
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +94,7 @@ class Intake:
         try:
             twin = await self.within_ack_deadline(self.questions.twin_place(question))
             if twin is not None:
-                return f"You’ve asked this already. {place_sentence(twin)}"
+                return _("You’ve asked this already. {place}").format(place=place_sentence(twin))
             wait = await self.within_ack_deadline(self.questions.rate_wait(question))
         except (*DATABASE_UNAVAILABLE, TimeoutError):
             wait = None

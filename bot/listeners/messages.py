@@ -35,16 +35,18 @@ from bot.slack.messages import Retryable, Sent, seconds_of
 from bot.slack.threads import is_by_person
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import storable
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
-NOT_SAVED = (
+NOT_SAVED = N_(
     "I can’t reach my database just now. I’ll keep trying for about five minutes. "
     "If you have no answer by then, please ask again."
 )
 
-FILES_ALONE = "I didn’t read your file, since there is no question with it. Please send both in one message."
+FILES_ALONE = N_("I didn’t read your file, since there is no question with it. Please send both in one message.")
 
 REPLY_SECONDS = 0.5
 RECORD_SECONDS = 0.5
@@ -211,7 +213,7 @@ async def _greet(question: NewQuestion, event: MessageEvent, context: ListenerCo
     if await context.questions.take_delivery(f"{event.delivery_key}:talk"):
         said = greeting_message(small_talk_kind(question.text))
         if event.files:
-            (said,) = with_line_above((said,), FILES_ALONE)
+            (said,) = with_line_above((said,), _(FILES_ALONE))
         context.start(_send_to_asker(event, said, context))
         log.info("small_talk.answered", extra={"surface": event.surface})
 
@@ -238,14 +240,14 @@ async def _receive_question(
             log.info("question.received", extra=extra | {"surface": question.surface})
         case Submitted.FAILED:
             if not redelivered:
-                await _reply_to_asker(event, text_message(NOT_SAVED), context)
+                await _reply_to_asker(event, text_message(_(NOT_SAVED)), context)
             return BoltResponse(status=503)
         case Submitted.TOO_MANY_OPEN:
             await _reply_to_asker(event, await too_many_open(question, context), context)
         case Submitted.TOO_FAST:
             await _reply_to_asker(event, text_message(await context.intake.too_fast_text(question)), context)
         case Submitted.THREAD_FULL_EXPLAIN:
-            await _reply_to_asker(event, text_message(THREAD_FULL), context)
+            await _reply_to_asker(event, text_message(_(THREAD_FULL)), context)
         case Submitted.THREAD_FULL | Submitted.DUPLICATE:
             pass
     return None

@@ -36,15 +36,16 @@ from bot.model.membership import team_of
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.translation import N_
 from bot.translation import gettext as _
 
 log = logging.getLogger(__name__)
 
-NOT_SAVED = (
+NOT_SAVED = N_(
     "I can’t reach my database just now, so your question may not have been saved. "
     "If you have no answer within a minute, please ask again."
 )
-ADMIN_NOT_CHECKED = (
+ADMIN_NOT_CHECKED = N_(
     "I couldn’t check with Slack that you are an admin, so nothing was changed. Please send the command again."
 )
 
@@ -144,7 +145,7 @@ async def _do_at_once(
         return text_message(await context.intake.within_ack_deadline(reply()))
     except TimeoutError:
         late.set()
-        return text_message(ONE_MOMENT)
+        return text_message(_(ONE_MOMENT))
 
 
 async def _do_for_admin(
@@ -154,12 +155,12 @@ async def _do_for_admin(
     is_admin = await context.admins.verify_admin(user)
     if not is_admin:
         log.warning("admin.refused", extra={"action": route.slash.rpartition(" ")[2]})
-        return ADMIN_NOT_CHECKED if is_admin is None else refusal
+        return _(ADMIN_NOT_CHECKED if is_admin is None else refusal)
     try:
         return await act(team_of(payload), user, route.slash.partition(" ")[0])
     except DATABASE_UNAVAILABLE as error:
         log.error("spending.not_switched", extra={"error": type(error).__name__})
-        return "I can’t reach my database just now, so this may not have been done. Please send the command again."
+        return _("I can’t reach my database just now, so this may not have been done. Please send the command again.")
 
 
 async def _enqueue(
@@ -168,7 +169,7 @@ async def _enqueue(
     question = _build_question(payload, route, command)
     submitted, place = await context.intake.submit_in_turn(question)
     if submitted is Submitted.FAILED:
-        return text_message(NOT_SAVED)
+        return text_message(_(NOT_SAVED))
     if submitted is Submitted.TOO_MANY_OPEN:
         return await too_many_open(question, context)
     if submitted is Submitted.TOO_FAST:

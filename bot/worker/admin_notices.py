@@ -9,6 +9,8 @@ from bot.blocks.elements import section
 from bot.errors import Undecryptable
 from bot.model.message import OutgoingMessage
 from bot.slack.messages import FAILURES, Chat, PostResult, Retryable, Sent, classify_error
+from bot.translation import speaking
+from bot.worker.runner import english
 from bot.worker.worker import only_workspace
 
 
@@ -17,17 +19,20 @@ class AdminNotices:
     """Sends notices to admins.
 
     `admins` returns the admins of a workspace to inform, and `other_admins` those to inform if none of these can be
-    reached; None if Slack does not say. `enter` makes the task act for a workspace in Slack, as for `QuestionWorker`.
+    reached; None if Slack does not say. `enter` makes the task act for a workspace in Slack, as for `QuestionWorker`;
+    `language` returns that of a person.
     """
 
     chat: Chat
     admins: Callable[[str], Awaitable[Sequence[str]]]
     other_admins: Callable[[str], Awaitable[Sequence[str] | None]]
     enter: Callable[[str], Awaitable[bool]] = only_workspace
+    language: Callable[[str], Awaitable[str]] = english
 
-    async def tell(self, team_id: str, text: str, about: str) -> bool | None:
-        """Return whether an admin got the text, which is mrkdwn; None if none did and a later attempt may succeed.
+    async def tell(self, team_id: str, text: Callable[[], str], about: str) -> bool | None:
+        """Return whether an admin got the text; None if none did and a later attempt may succeed.
 
+        `text` returns it as mrkdwn, in the language of each admin.
         Return True, too, for a workspace without the app, where nobody has to be informed. Raises database errors.
         """
         try:
@@ -35,23 +40,25 @@ class AdminNotices:
                 return True
         except Undecryptable:
             return None
-        message = OutgoingMessage(text=text, blocks=(section(text),))
-        told = await self._send_to(await self.admins(team_id), message, about)
+        told = await self._send_to(await self.admins(team_id), text, about)
         if told is False:
             others = await self.other_admins(team_id)
-            told = None if others is None else await self._send_to(others, message, about)
+            told = None if others is None else await self._send_to(others, text, about)
         return told
 
-    async def _send_to(self, admins: Sequence[str], message: OutgoingMessage, about: str) -> bool | None:
+    async def _send_to(self, admins: Sequence[str], text: Callable[[], str], about: str) -> bool | None:
         """Return whether one of the admins got it; None if none did and a later attempt may succeed."""
-        results = [await self._send(message, admin, about) for admin in admins]
+        results = [await self._send(text, admin, about) for admin in admins]
         if any(isinstance(one, Sent) for one in results):
             return True
         return None if any(isinstance(one, Retryable) for one in results) else False
 
-    async def _send(self, message: OutgoingMessage, admin: str, about: str) -> PostResult:
+    async def _send(self, text: Callable[[], str], admin: str, about: str) -> PostResult:
         try:
             channel = await self.chat.open_direct_message(admin)
         except FAILURES as error:
             return classify_error(error)
+        with speaking(await self.language(admin)):
+            said = text()
+        message = OutgoingMessage(text=said, blocks=(section(said),))
         return await self.chat.post(channel, message, question=about, part=0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import ceil
 
 from bot.errors import AgentNotSetUp, BudgetUnknown, NoKey, Refused
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.attempts import attempt_reasons
 from perplexity.errors import (
     AllProvidersFailed,
@@ -17,18 +19,18 @@ from perplexity.errors import (
 )
 from perplexity.notes import is_empty_result, with_reasons
 
-NO_RESULTS = "Sorry, I found nothing for this. Try other or fewer words, or fewer options."
-ALL_FAILED = "Sorry, no search service could answer this just now. I’ve kept your question, so you can try again."
-TIMED_OUT = "Sorry, no search service answered in time. I’ve kept your question, so you can try again."
+NO_RESULTS = N_("Sorry, I found nothing for this. Try other or fewer words, or fewer options.")
+ALL_FAILED = N_("Sorry, no search service could answer this just now. I’ve kept your question, so you can try again.")
+TIMED_OUT = N_("Sorry, no search service answered in time. I’ve kept your question, so you can try again.")
 
 ADMIN_ERRORS = {AuthenticationError.__name__, BillingError.__name__}
 """Errors of a service that last until an admin acts."""
 
 
-def user_message(error: PerplexityError, *, nothing: str = NO_RESULTS) -> str:
+def user_message(error: PerplexityError, *, nothing: str = "") -> str:
     """Return a sentence on an error as mrkdwn, not escaped yet; `nothing` is the sentence for no results."""
     if is_empty_result(error):
-        return with_reasons(nothing, error)
+        return with_reasons(nothing or _(NO_RESULTS), error)
     if isinstance(error, InvalidRequest):
         return _invalid_request(error)
     if isinstance(error, (NoKey, Refused)):
@@ -36,8 +38,8 @@ def user_message(error: PerplexityError, *, nothing: str = NO_RESULTS) -> str:
     if isinstance(error, AllProvidersFailed):
         return _all_failed(error)
     if isinstance(error, AgentNotSetUp):
-        return "Sorry, no agent is set up here. Ask without `--agent`, or ask the app’s admin to set one up."
-    return TIMED_OUT if isinstance(error, TimedOut) else ALL_FAILED
+        return _("Sorry, no agent is set up here. Ask without `--agent`, or ask the app’s admin to set one up.")
+    return _(TIMED_OUT if isinstance(error, TimedOut) else ALL_FAILED)
 
 
 def is_refusal(error: PerplexityError) -> bool:
@@ -57,18 +59,32 @@ def is_retryable(error: PerplexityError) -> bool:
 
 def _all_failed(error: AllProvidersFailed) -> str:
     if not error.attempts:
-        return "Sorry, no search service is configured. I’ve kept your question. Please tell the app’s admin."
+        return _("Sorry, no search service is configured. I’ve kept your question. Please tell the app’s admin.")
     kinds = {attempt.error_class for attempt in error.attempts}
     if kinds == {TimedOut.__name__}:
-        return TIMED_OUT
+        return _(TIMED_OUT)
     reasons = "; ".join(attempt_reasons(error.attempts))
-    when = f" in {ceil(error.retry_after)} seconds" if error.retry_after else ""
-    next_step = ". Please tell the app’s admin." if kinds & ADMIN_ERRORS else f", so you can try again{when}."
-    return f"Sorry, no search service could answer this just now: {reasons}. I’ve kept your question{next_step}"
+    if kinds & ADMIN_ERRORS:
+        said = _(
+            "Sorry, no search service could answer this just now: {reasons}. I’ve kept your question. "
+            "Please tell the app’s admin."
+        )
+    elif error.retry_after:
+        said = _(
+            "Sorry, no search service could answer this just now: {reasons}. I’ve kept your question, "
+            "so you can try again in {seconds} seconds."
+        )
+    else:
+        said = _(
+            "Sorry, no search service could answer this just now: {reasons}. I’ve kept your question, "
+            "so you can try again."
+        )
+    return said.format(reasons=reasons, seconds=ceil(error.retry_after or 0.0))
 
 
 def _invalid_request(error: InvalidRequest) -> str:
     if error.field is None or error.allowed is None:
-        return "Sorry, the search service doesn’t accept this request. Try other words or fewer options."
+        return _("Sorry, the search service doesn’t accept this request. Try other words or fewer options.")
     value = (error.value or "").replace("`", "'")
-    return f"Sorry, `{value}` cannot be used as {error.field}: {error.allowed}."
+    said = _("Sorry, `{value}` cannot be used as {field}: {allowed}.")
+    return said.format(value=value, field=error.field, allowed=error.allowed)

@@ -16,6 +16,8 @@ from bot.blocks.escaping import one_line, shorten
 from bot.commands.ask import ASK
 from bot.model.question import QuestionRow, SharedFile
 from bot.slack.files import MAX_BYTES, FileReader, Trouble, Unreadable, media_type
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.notes import join_clauses
 from perplexity.steps import Call, Replies, Request
 from perplexity.types import Answer, Attachment, Query
@@ -31,24 +33,24 @@ MEMORY = 64 * 1024 * 1024
 Fate = Literal["read", "forbidden", "command", "many", "untaken"] | Trouble
 
 _SENTENCES: dict[Fate, str] = {
-    "read": "I read {files}.",
-    "forbidden": "I didn’t read {files}: files are not allowed here. An admin can allow them in my settings.",
-    "command": "I didn’t read {files}: only a question to the search service takes files.",
-    "untaken": "This answer was made without {files}: {provider} takes no files.",
-    "many": f"I read at most {MOST_FILES} files, so I left out {{files}}.",
-    "scope": "I couldn’t read {files}: I need the scope `files:read`, which an admin can give me.",
-    "large": f"I left out {{files}}: all files together may have {MAX_BYTES >> 20} MB.",
-    "type": "I left out {files}: I read images and PDFs only.",
-    "refused": "I couldn’t read {files}: Slack didn’t give me the file.",
+    "read": N_("I read {files}."),
+    "forbidden": N_("I didn’t read {files}: files are not allowed here. An admin can allow them in my settings."),
+    "command": N_("I didn’t read {files}: only a question to the search service takes files."),
+    "untaken": N_("This answer was made without {files}: {provider} takes no files."),
+    "many": N_("I read at most {most} files, so I left out {files}."),
+    "scope": N_("I couldn’t read {files}: I need the scope `files:read`, which an admin can give me."),
+    "large": N_("I left out {files}: all files together may have {size} MB."),
+    "type": N_("I left out {files}: I read images and PDFs only."),
+    "refused": N_("I couldn’t read {files}: Slack didn’t give me the file."),
 }
 """What is said of files by what became of them, in this order."""
 
 
 def named(files: Sequence[SharedFile]) -> str:
     """Return the names of files as a part of a sentence, such as "a.pdf and b.png"."""
-    names = [shorten(one_line(file.name), LONGEST_NAME) or "a file" for file in files]
+    names = [shorten(one_line(file.name), LONGEST_NAME) or _("a file") for file in files]
     more = len(names) - MOST_NAMED
-    return join_clauses(names if more <= 0 else [*names[:MOST_NAMED], f"{more} more"])
+    return join_clauses(names if more <= 0 else [*names[:MOST_NAMED], _("{count} more").format(count=more)])
 
 
 @dataclass(kw_only=True)
@@ -70,7 +72,9 @@ class GivenFiles:
         provider = self.answer.provider if self.answer is not None else ""
         grouped = {fate: [file for file, one in fates.items() if one == fate] for fate in _SENTENCES}
         return " ".join(
-            _SENTENCES[fate].format(files=named(files), provider=provider) for fate, files in grouped.items() if files
+            _(_SENTENCES[fate]).format(files=named(files), provider=provider, most=MOST_FILES, size=MAX_BYTES >> 20)
+            for fate, files in grouped.items()
+            if files
         )
 
     async def around(self, request: Request, call: Call[Request]) -> Replies:

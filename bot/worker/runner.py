@@ -43,7 +43,8 @@ from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool, QuestionStore
 from bot.storage.shared_answers import SharedAnswers
 from bot.streaming.live import LiveAnswer
-from bot.translation import ENGLISH, speak
+from bot.translation import ENGLISH, N_, speak
+from bot.translation import gettext as _
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
 from bot.worker.files import QuestionFiles
@@ -62,22 +63,22 @@ from perplexity.steps import Step
 from perplexity.threads import run_in_thread, run_in_thread_if_long
 from perplexity.types import Event, Usage
 
-NOT_ALLOWED_HERE = (
+NOT_ALLOWED_HERE = N_(
     "In this channel only some people may ask me. You can ask me in our direct messages, or ask the channel’s creator "
     "to change that."
 )
-ALLOWED_UNKNOWN = (
+ALLOWED_UNKNOWN = N_(
     "I couldn’t check with Slack whether you may ask here. Please ask again later. "
     "For user groups I need the scope `usergroups:read`, which an admin can give me."
 )
-NO_MEMORY = "I keep no text of earlier questions, so this answer doesn’t build on them."
+NO_MEMORY = N_("I keep no text of earlier questions, so this answer doesn’t build on them.")
 
 log = logging.getLogger(__name__)
 
-_INTERRUPTED = (
+_INTERRUPTED = N_(
     "Sorry, I was interrupted several times while I worked on this. I’ve kept your question, so you can try again."
 )
-_INTERNAL_ERROR = "Sorry, something went wrong on my side. I’ve kept your question, so you can try again."
+_INTERNAL_ERROR = N_("Sorry, something went wrong on my side. I’ve kept your question, so you can try again.")
 
 BUDGET_TRIES = 30
 """How often a question is tried again if its calls could not be reserved: with the pauses, for about ten minutes."""
@@ -182,7 +183,7 @@ class CommandRunner:
             (ALLOWED_UNKNOWN, "AskerNotChecked") if allowed is None else (NOT_ALLOWED_HERE, "NotAllowedHere")
         )
         log.info("asker.not_allowed", extra=row.ids | {"surface": row.surface})
-        told = () if row.surface == "follow_up" else (replace(text_message(sentence), private=True),)
+        told = () if row.surface == "follow_up" else (replace(text_message(_(sentence)), private=True),)
         return Outcome(messages=told, state="failed", error=error)
 
     def shows_text(self, row: QuestionRow) -> bool:
@@ -265,7 +266,9 @@ class CommandRunner:
             if (shown := await self._broken_off(run, error)) is not None:
                 return shown
             await self._speak_to_owner(row)
-            return self._failure(row, _INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - run.started)
+            return self._failure(
+                row, _(_INTERNAL_ERROR), error=type(error).__name__, seconds=self.clock() - run.started
+            )
 
     async def _speak_to_owner(self, row: QuestionRow) -> None:
         """Speak the language of a digest's owner, who gets its failure as a direct message."""
@@ -275,7 +278,7 @@ class CommandRunner:
     def failure(self, row: QuestionRow, error: Exception) -> Outcome:
         """Return the outcome of a question that is given up because of an error outside of its command."""
         self.cancel_runs(row.id)
-        sentence = _INTERRUPTED if isinstance(error, Interrupted) else _INTERNAL_ERROR
+        sentence = _(_INTERRUPTED if isinstance(error, Interrupted) else _INTERNAL_ERROR)
         return self._failure(row, sentence, error=type(error).__name__, seconds=None)
 
     async def _broken_off(self, run: _Run, error: Exception) -> Outcome | None:
@@ -345,7 +348,7 @@ class CommandRunner:
         The reply has to wait for the database, too. Raises BudgetUnknown if the database is unavailable for very long,
         or if a request was already sent that would be paid for again. A command's saved stages would not be.
         """
-        for _ in range(BUDGET_TRIES):
+        for _attempt in range(BUDGET_TRIES):
             try:
                 return await self._execute(run)
             except BudgetUnknown:
@@ -447,8 +450,8 @@ class CommandRunner:
         row = run.row
         forgot = not self.keeps_text and run.command.add_turns is not None and row.conversation not in {None, row.id}
         late = late_note(self._waited(row)) if row.surface in THREAD_SURFACES else ""
-        made = [f"From {short_time(at)}." for at in run.shared]
-        sentences = [*made, late, left_out_text(run.sent_log.counts), NO_MEMORY if forgot else ""]
+        made = [_("From {time}.").format(time=short_time(at)) for at in run.shared]
+        sentences = [*made, late, left_out_text(run.sent_log.counts), _(NO_MEMORY) if forgot else ""]
         if any(sentences):
             yield context_block(" ".join(filter(None, sentences)))
 

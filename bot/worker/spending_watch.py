@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from psycopg import Error
 
@@ -44,5 +45,5 @@ class SpendingWatch:
             log.warning("ledger.cut", extra={"count": cut})
         for team_id, use in await self.limiter.newly_full():
             log.warning("limit.full", extra={"provider": use.lane.partition(":")[0]})
-            if await self.notices.tell(team_id, full_text(use), "limit") is None:
+            if await self.notices.tell(team_id, partial(full_text, use), "limit") is None:
                 await self.limiter.not_told(use.lane)

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from psycopg import Error
 
@@ -73,7 +74,7 @@ class BudgetWatch:
     async def _tell(self, notice: BudgetNotice) -> bool:
         """Return False if no admin could be told and a later attempt may succeed."""
         log.warning("budget.noticed", extra={"kind": notice.scope, "count": notice.percent})
-        told = await self.notices.tell(notice.team_id, notice_text(notice, slash=self.slash), "budget")
+        told = await self.notices.tell(notice.team_id, partial(notice_text, notice, slash=self.slash), "budget")
         if told is False:
             log.error("budget.not_told", extra={"kind": notice.scope, "count": notice.percent})
         return told is not None
