@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from perplexity.errors import InvalidRequest
 from perplexity.formatting import did_you_mean
+from perplexity.scope import say
 
 Effort = Literal["fast", "low", "medium", "high", "xhigh"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
@@ -26,8 +27,6 @@ https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/overview
 
 WITHOUT_SCHEMA = frozenset({"sonar", "sonar-reasoning", "sonar-deep-research"})
 """The Sonar names that never accepted a JSON schema; all efforts and `vendor/model` names may accept one."""
-
-ALLOWED = f"it takes {', '.join([*SONAR, *EFFORTS])} or vendor/model, such as openai/gpt-6-luna"
 
 _RETIRED = re.compile(r"llama-3\.1-sonar-\w+-128k-(?:online|chat)")
 """The names of Sonar's first models, which are still in use."""
@@ -108,7 +107,9 @@ def check_schema(target: Target) -> None:
 
 
 def _allowed(name: str) -> str:
-    return f"{did_you_mean(name.removeprefix('perplexity-'), [*SONAR, *EFFORTS])}{ALLOWED}"
+    names = [*SONAR, *EFFORTS]
+    allowed = say("it takes {names} or vendor/model, such as openai/gpt-6-luna").format(names=", ".join(names))
+    return f"{did_you_mean(name.removeprefix('perplexity-'), names)}{allowed}"
 
 
 @dataclass(frozen=True, kw_only=True)

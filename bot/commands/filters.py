@@ -54,7 +54,7 @@ def _categories() -> str:
 
 RECENCY = Option(
     name="--recency",
-    value="hour|day|week|month|year",
+    value="|".join((N_("hour"), N_("day"), N_("week"), N_("month"), N_("year"))),
     help=N_("Only pages as new as this"),
     kind=ValueKind.CHOICE,
     label=N_("How new"),
@@ -87,7 +87,7 @@ BEFORE = Option(
 )
 MODE = Option(
     name="--mode",
-    value="web|academic|sec",
+    value="|".join((N_("web"), N_("academic"), N_("sec"))),
     help=N_("The web, scholarly papers, or filings with the SEC"),
     kind=ValueKind.CHOICE,
     label=N_("Where to search"),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from bot.privacy.confusables import Span, plain_letters, readings
 from bot.privacy.detectors import KINDS
+from bot.translation import gettext as _
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.steps import Request
@@ -108,7 +109,7 @@ class Redactor:
                 ]
         return [
             (start, stop, name)
-            for start, stop, _, name in _merged(sorted(found, key=lambda one: (one[0], one[2], -one[1])))
+            for start, stop, __, name in _merged(sorted(found, key=lambda one: (one[0], one[2], -one[1])))
         ]
 
     def request(self, request: Request) -> tuple[Request, tuple[Redaction, ...]]:
@@ -144,9 +145,9 @@ class Redactor:
         if only := [domain for domain in hidden if not domain.startswith("-")]:
             raise InvalidRequest(
                 "a site that must not leave",
-                field="a site to search",
+                field=_("a site to search"),
                 value=only[0],
-                allowed="your admin keeps this name from search services",
+                allowed=_("your admin keeps this name from search services"),
             )
         domains = tuple(domain for domain in filters.domains if domain not in hidden)
         excluded = (*filters.excluded, *(domain.removeprefix("-") for domain in hidden))

@@ -115,7 +115,7 @@ def option_inputs(options: Sequence[Option], given: Mapping[str, str]) -> list[B
 def _input(option: Option, value: str, options: Sequence[Option]) -> Block:
     match option.kind:
         case ValueKind.CHOICE:
-            element = menu(option.name, {name: name for name in option.choices}, chosen=value)
+            element = menu(option.name, {name: _(name) for name in option.choices}, chosen=value)
         case ValueKind.DATE:
             element = {"type": "datepicker", "action_id": option.name}
             element |= {"initial_date": value} if re.fullmatch(r"(?a:\d{4}-\d\d-\d\d)", value) else {}
