@@ -179,7 +179,7 @@ def as_answer(result: DeepDiveResult) -> Answer:
     return Answer(
         text=render_sections(report),
         sources=report.sources,
-        provider=next((stage.provider for stage in report.stages if stage.provider), "several services"),
+        provider=next((stage.provider for stage in report.stages if stage.provider), _("several services")),
         seconds=report.seconds,
         usage=Usage(cost_usd=report.cost_usd),
     )
