@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bot.translation import N_
 from perplexity.errors import AllProvidersFailed, NotPermitted, PerplexityError
 
 if TYPE_CHECKING:
@@ -32,13 +33,13 @@ class Interrupted(Exception):
 class AgentNotSetUp(PerplexityError):
     """No agent is configured; the message names the missing setting, for the log."""
 
-    summary = "is not set up"
+    summary = N_("is not set up")
 
 
 class Refused(PerplexityError):
     """The request is not possible here; `sentence` tells the asker why, in mrkdwn that is not escaped yet."""
 
-    summary = "was not asked"
+    summary = N_("was not asked")
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)

@@ -13,16 +13,16 @@ EXAMPLES = "examples"
 """The id of the buttons' action; their value is the example."""
 
 LINES = {
-    N_("Why is the sky blue?"): "",
-    N_("How do the planets compare?"): "",
+    N_("Why is the sky blue?"): "Why is the sky blue?",
+    N_("How do the planets compare?"): "How do the planets compare?",
     N_("What’s new in science?"): "news science --recency week",
 }
-"""What is typed in a direct message for each example, by its label; without it, the label. The playground has them."""
+"""The examples by their labels, as they are typed in a direct message; the playground has recordings of them."""
 
 
 def examples() -> dict[str, str]:
-    """Return the lines as they are typed, by their labels."""
-    return {_(label): line or _(label) for label, line in LINES.items()}
+    """Return the examples by their labels in the current language, in which questions are typed, too."""
+    return {_(label): _(line) for label, line in LINES.items()}
 
 
 def label_of(line: str) -> str | None:

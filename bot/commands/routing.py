@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.blocks.escaping import unescape_slack
-from bot.blocks.examples import label_of
+from bot.blocks.examples import LINES
 from bot.commands.ask import ASK
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.filters import PRIVATE, PUBLIC
@@ -121,13 +121,13 @@ def route_message(text: str, commands: Sequence[Command[Any, Any]]) -> tuple[str
     return ASK.name, text
 
 
-_OFFERED = frozenset(prompt.message for prompt in EXAMPLES)
+_OFFERED = frozenset({*LINES.values(), *(prompt.message for prompt in EXAMPLES)})
 
 
 def is_offered(command: str, text: str) -> bool:
     """Return whether a question is one of the app's own offers, by a button or as a prompt, word for word."""
     said = text if command == ASK.name else f"{command} {text}"
-    return label_of(said) is not None or any(said in {one, _(one)} for one in _OFFERED)
+    return any(said in {one, _(one)} for one in _OFFERED)
 
 
 def _parses(command: Command[Any, Any], text: str) -> bool:

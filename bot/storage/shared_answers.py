@@ -19,6 +19,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from bot.model.membership import current_scope
 from bot.model.question import OPEN, QuestionRow
 from bot.model.results import dump_result, load_result
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -86,7 +87,9 @@ class SharedAnswers:
 
     async def around(self, request: Request, call: Call[Request]) -> Replies:
         """Yield the answer of the last hour, which is free, or ask for a new one."""
-        key = sha256(_MINUTE.sub("", repr(request)).encode()).hexdigest()
+        # An answer has notes, which are in the language of its asker.
+        asked = f"{current_scope().language} {_MINUTE.sub('', repr(request))}"
+        key = sha256(asked.encode()).hexdigest()
         may_share = isinstance(request, Question) and request.run_id is None
         if may_share and (shared := await self._shared(key)) is not None:
             yield shared

@@ -15,6 +15,7 @@ from perplexity.errors import InvalidRequest, PerplexityError, RequestCancelled
 from perplexity.figures.quantities import find_quantities
 from perplexity.providers.base import Provider
 from perplexity.sanitize import one_line, strip_tags
+from perplexity.scope import say
 from perplexity.threads import run_in_thread
 from perplexity.types import AnswerKind, Message, Question
 
@@ -135,12 +136,16 @@ def validate_claims(claims: Iterable[str]) -> tuple[str, ...]:
     """
     checked = tuple(claim for each in claims if (claim := one_line(prepare(each))) and any(map(str.isalnum, claim)))
     if not 1 <= len(checked) <= MAX_CLAIMS:
-        raise InvalidRequest.for_field("claims", len(checked), f"it takes 1 to {MAX_CLAIMS}, one a line")
+        raise InvalidRequest.for_field(
+            "claims", len(checked), say("it takes 1 to {most}, one a line").format(most=MAX_CLAIMS)
+        )
     long = next((number for number, claim in enumerate(checked, 1) if len(claim) > MAX_CLAIM), 0)
     if long:
         length = len(checked[long - 1])
         raise InvalidRequest.for_field(
-            "claims", f"{length} characters in claim {long}", f"it takes at most {MAX_CLAIM}"
+            "claims",
+            say("{count} characters in claim {number}").format(count=length, number=long),
+            say("it takes at most {most}").format(most=MAX_CLAIM),
         )
     return checked
 
