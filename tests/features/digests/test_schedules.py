@@ -15,7 +15,7 @@ from bot.translation import speaking
     ("days", "words", "german"),
     [
         (DAILY, "every day", "jeden Tag"),
-        (WEEKDAYS, "weekdays", "werktags"),
+        (WEEKDAYS, "weekdays", "montags bis freitags"),
         (WEEKENDS, "weekends", "am Wochenende"),
         (frozenset({0}), "Monday", "Montag"),
         (frozenset({0, 2, 3, 4}), "Monday, Wednesday to Friday", "Montag, Mittwoch bis Freitag"),
