@@ -12,14 +12,15 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from bot.blocks.examples import EXAMPLES, LINES
+from bot.blocks.examples import EXAMPLES, examples
 from bot.conversations import prompts
 from tests.driver import Driver, Processes
 from tests.fakes.service import json_reply
 
 PROMPT = prompts.EXAMPLES[1].message
 NEWS = prompts.EXAMPLES[2].message
-BUTTON = next(iter(LINES.values()))
+GERMAN = "Vergleiche PostgreSQL und MySQL bei der Volltextsuche."
+BUTTON = next(iter(examples()))
 TS = "1795255200.{:06}"
 FROM = re.compile(r"From <!date\^\d+\^\{time\}\|\d\d:\d\d UTC>\.")
 
@@ -53,8 +54,11 @@ async def begun(harness: Driver, questions: int) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("text", [PROMPT, NEWS])
-async def test_one_call_answers_everyone_in_the_hour_and_only_the_first_pays(harness: Driver, text: str) -> None:
+@pytest.mark.parametrize(("text", "locale"), [(PROMPT, "en-US"), (NEWS, "en-US"), (GERMAN, "de-DE")])
+async def test_one_call_answers_everyone_in_the_hour_and_only_the_first_pays(
+    harness: Driver, text: str, locale: str
+) -> None:
+    harness.slack.workspace.profiles |= {f"U{number}": {"locale": locale} for number in (1, 2, 3)}
     await press(harness, 1, text)
     await harness.wait_until_settled(1)
     await press(harness, 2, text)
@@ -65,7 +69,8 @@ async def test_one_call_answers_everyone_in_the_hour_and_only_the_first_pays(har
     assert [row["state"] for row in rows(harness)] == ["answered"] * 3
     assert [row["cost_usd"] == 0 for row in rows(harness)] == [False, True, True]
     assert {row["user_id"] for row in rows(harness, "SELECT user_id FROM ledger")} == {"U1"}
-    assert [bool(FROM.search(shown_to(harness, number))) for number in (1, 2, 3)] == [False, True, True]
+    noted = re.compile(FROM.pattern.replace("From", "Von")) if locale == "de-DE" else FROM
+    assert [bool(noted.search(shown_to(harness, number))) for number in (1, 2, 3)] == [False, True, True]
     assert len({str(row["result"]["answer"]["text"]) for row in rows(harness) if "answer" in row["result"]}) <= 1
 
 
