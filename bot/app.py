@@ -165,6 +165,7 @@ class _Parts:
         self.chat, self.views = Chat(client), Views(client, sanitize=sanitize_view)
         self.response_urls, self.stream_log = ResponseUrls(self.session), StreamLog(work)
         self.profiles = Profiles(client)
+        self.language = self.profiles.language
         self.admins = Admins(
             profiles=self.profiles,
             groups=UserGroups(client),
@@ -370,7 +371,7 @@ class _Parts:
 
     @cached_property
     def home_tabs(self) -> HomeTabs:
-        return HomeTabs(views=self.views, withdrawal=self.withdrawal, language=self.profiles.language)
+        return HomeTabs(views=self.views, withdrawal=self.withdrawal, language=self.language)
 
     # The worker.
 
@@ -408,7 +409,7 @@ class _Parts:
             before_sending=self.meter.keep,
             shared_answers=self.work if settings.retention_days > 0 else None,
             cancel_runs=self.stopping.start,
-            language=self.profiles.language,
+            language=self.language,
         )
 
     async def channel_closed(self, row: QuestionRow, error: str) -> None:
@@ -475,7 +476,7 @@ class _Parts:
             admins=told,
             other_admins=AdminList(self.client).read,
             enter=self.enter_team,
-            language=self.profiles.language,
+            language=self.language,
         )
 
     # The listeners.
@@ -513,6 +514,7 @@ class _Parts:
             replies=self.status_messages,
             admins=self.admins,
             admission=self.admission,
+            language=self.language,
             start=self.background.start,
             home_opened=self.home_tabs.opened,
             home_changed=self.home_tabs.changed,

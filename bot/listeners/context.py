@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,9 @@ class ListenerContext:
     replies: StatusMessages
     admins: Admins
     admission: Admission
+
+    language: Callable[[str], Awaitable[str]]
+    """Returns the language of a person."""
 
     start: Callable[[Coroutine[Any, Any, None]], None]
     """Runs work in the background, after the acknowledgement."""

@@ -126,7 +126,7 @@ def register(
     @app.middleware
     async def speak_to_person(body: dict[str, Any], next: Callable[[], Awaitable[BoltResponse]]) -> None:
         if person := user_of(body):
-            speak(await context.admission.profiles.language(person))
+            speak(await context.language(person))
         await next()
 
     _listen(app, context, installation)

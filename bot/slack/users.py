@@ -43,10 +43,15 @@ class Profiles:
         self._clock = clock
         self._most = most
         self._known: OrderedDict[tuple[str, str], tuple[Profile, float]] = OrderedDict()
+        self._checked: set[tuple[str, str]] = set()
+        """Those that were asked for as profiles, and not only for their language."""
         self._requests: dict[tuple[str, str], asyncio.Task[Profile]] = {}
 
     def cached(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile | None:
-        """Return a cached profile that was read within these seconds, or None."""
+        """Return a profile that `get` returned, and that was read within these seconds, or None."""
+        return self._recent(user_id, seconds) if (workspace_key(), user_id) in self._checked else None
+
+    def _recent(self, user_id: str, seconds: float) -> Profile | None:
         profile, at = self._known.get((workspace_key(), user_id), (None, 0.0))
         return profile if self._clock() - at < seconds else None
 
@@ -55,7 +60,12 @@ class Profiles:
 
         Concurrent calls for one user share one request. Errors are not cached.
         """
-        if (known := self.cached(user_id, seconds=seconds)) is not None:
+        profile = await self._read(user_id, seconds)
+        self._checked.add((workspace_key(), user_id))
+        return profile
+
+    async def _read(self, user_id: str, seconds: float) -> Profile:
+        if (known := self._recent(user_id, seconds)) is not None:
             return known
         person = (workspace_key(), user_id)
         request = self._requests.get(person)
@@ -78,12 +88,12 @@ class Profiles:
     async def language(self, user_id: str) -> str:
         """Return the language in which a person uses Slack; English if Slack does not say so in time. Raises nothing.
 
-        The locale of a profile is used for a day: people rarely change it, and a first profile is what an
-        acknowledgement waits for.
+        An acknowledgement waits for it. People rarely change it, so it is used for a day. Who a person is was not
+        checked by this: `cached` knows nothing of it.
         """
         try:
             async with asyncio.timeout(LANGUAGE_SECONDS):
-                return language_of((await self.get(user_id, seconds=LANGUAGE_CACHE_SECONDS)).locale)
+                return language_of((await self._read(user_id, LANGUAGE_CACHE_SECONDS)).locale)
         except (*FAILURES, TimeoutError):
             return ENGLISH
 
@@ -95,7 +105,7 @@ class Profiles:
         self._known[person] = (profile, self._clock())
         self._known.move_to_end(person)
         if len(self._known) > self._most:
-            self._known.popitem(last=False)
+            self._checked.discard(self._known.popitem(last=False)[0])
         return profile
 
     def _on_done(self, person: tuple[str, str], task: asyncio.Task[Profile]) -> None:

@@ -67,6 +67,7 @@ def listener_context(questions: object, **fields: Any) -> ListenerContext:
         "commands": COMMANDS,
         "home_changed": nothing,
         "home_opened": nothing,
+        "language": returning("en"),
         "intake": Intake(questions=store, metrics=Metrics(), record_sender=returning(None)),
         "metrics": Metrics(),
         "preferences": None,

@@ -50,7 +50,7 @@ def start(core: Core) -> Running:
         digests=store,
         database_retry=retry,
         command_label=service.command_label,
-        language=core.users.profiles.language,
+        language=core.home.language,
     )
     scheduler = DigestScheduler(digests=store, disabled=limits.disabled, installed=lambda: core.admission.installed)
     home, rows = HomeDigests(digests=service), surface.all_digests(service.list_all)
