@@ -32,20 +32,8 @@ SAME = ("Neutral", "Admins", "Budgets", "Channel", "Person", "Perplexity")
 """Words that are the same in German."""
 
 SAMPLES = (
-    *(
-        "And then?",
-        "See this.",
-        "It failed.",
-        "Words.",
-        "An ",
-        "Example",
-        "example",
-        " of ",
-        "print",
-        "query",
-        "python",
-    ),
-    *("general", "Anna", "Nikki", "What was sent", "Set up a digest", "Settings", "In #", "UTC"),
+    *("example.com", "Example", "example", "An ", " of ", "And then?", "See this.", "It failed.", "Words.", "general"),
+    *("print", "python", "query", "Anna", "Nikki", "What was sent", "Set up a digest", "Settings", "In #", "UTC"),
 )
 """What the samples themselves say."""
 
