@@ -404,7 +404,7 @@ class _Parts:
                     api_url=self.slack.api_url,
                 )
             ),
-            saves_files=settings.send_files or not settings.slack_configured,
+            saves_files=settings.saves_files,
             keeps_text=settings.retention_days > 0,
             before_sending=self.meter.keep,
             shared_answers=self.work if settings.retention_days > 0 else None,

@@ -371,6 +371,11 @@ class Settings(_ProviderSettings):
         return self.slack_bot_token is not None or self.oauth_configured
 
     @property
+    def saves_files(self) -> bool:
+        """Whether answers can be saved as files, as in the playground they always can."""
+        return self.send_files or not self.slack_configured
+
+    @property
     def oauth_configured(self) -> bool:
         """Whether workspaces install the app by OAuth."""
         return self.slack_oauth_client_id is not None

@@ -23,6 +23,8 @@ MAX_NAME = 255
 
 MARKDOWN, BINARY = "text/markdown", "application/octet-stream"
 
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1", re.MULTILINE | re.DOTALL)
+_QUOTED_LIST = re.compile(r"^ {0,3}>[ >]*([-*+]|\d{1,9}[.)])\s", re.MULTILINE)
 _NAME = re.compile(r"[^\x00-\x1f/\\]{1,255}")
 
 
@@ -70,6 +72,13 @@ class Files:
         if size > MAX_FILE_BYTES:
             raise SlackError("file_upload_size_restricted")
         return self.put(File(id=f"F{secrets.token_hex(5).upper()}", name=name, size=size))
+
+    def create_canvas(self, title: str, markdown: str) -> File:
+        """Return a new canvas. Raises `SlackError` if it has a list in a quotation."""
+        if _QUOTED_LIST.search(_FENCE.sub("", markdown)):
+            raise SlackError("canvas_creation_failed", detail="Unsupported list in a quotation")
+        file_id, title, content = f"F{secrets.token_hex(5).upper()}", title or "Untitled", markdown.encode()
+        return self.put(File(id=file_id, name=f"{title}.md", title=title, size=len(content), content=content))
 
     def upload(self, file_id: str, content: bytes) -> bool:
         """Store the content of a file; return False unless it is expected and has the announced length."""

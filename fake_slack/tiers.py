@@ -15,6 +15,8 @@ TIER_2, TIER_3, TIER_4 = 20, 50, 100
 PER_MINUTE = {
     "assistant.threads.setStatus": 600,
     "assistant.threads.setSuggestedPrompts": TIER_4,
+    "canvases.access.set": TIER_3,
+    "canvases.create": TIER_2,
     "chat.appendStream": TIER_4,
     "chat.delete": TIER_3,
     "chat.postEphemeral": TIER_4,

@@ -119,6 +119,29 @@ async def _auth_test(api: WebApi, _: Arguments) -> dict[str, Any]:
     return api.workspace.identity(origin=api.origin)
 
 
+@_method("canvases.create", scope="canvases:write")
+async def _create_canvas(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    content = _decode_argument(arguments, "document_content", dict) or {}
+    canvas = api.timeline.files.create_canvas(text_of(arguments, "title"), text_of(content, "markdown"))
+    return {"canvas_id": canvas.id}
+
+
+@_method("canvases.access.set", scope="canvases:write")
+async def _share_canvas(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    users, channels = (text_of(arguments, name) for name in ("user_ids", "channel_ids"))
+    if bool(users) == bool(channels):
+        raise SlackError("invalid_parameters")
+    _one_of(arguments, "access_level", {"read", "write", "owner"})
+    canvas = api.timeline.files.find(text_of(arguments, "canvas_id"))
+    if canvas is None:
+        raise SlackError("canvas_not_found")
+    for one in (users or channels).split(","):
+        sent = api.timeline.history(_channel(api, {"channel": one}).id)
+        if not any(canvas.id in message.text for message in sent):
+            raise SlackError("failed_to_update_user_ids" if users else "failed_to_update_channel_ids")
+    return {}
+
+
 @_method("chat.postMessage", scope="chat:write")
 async def _post_message(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     message = api.timeline.put(await _compose(api, arguments))

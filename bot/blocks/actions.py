@@ -36,11 +36,12 @@ DIGEST = "digest_modal"
 RECHECK = "recheck"
 REGENERATE = "regenerate"
 SAVE = "save"
+CANVAS = "canvas"
 SENT = "sent"
 """The choices of the menu `MORE`."""
 
 BUTTONS = (FOLLOW_UP, SHARE, ASK_ABOUT, MORE_RESULTS, DIGEST, SOURCES)
-CHOICES = (GO_DEEPER, REGENERATE, SAVE, SENT)
+CHOICES = (GO_DEEPER, REGENERATE, SAVE, CANVAS, SENT)
 """The order of the buttons and of the menu's choices; others follow."""
 
 

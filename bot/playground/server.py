@@ -183,6 +183,7 @@ class Playground:
             web.get(PREFIX + "/archives/{channel}/{message}", self._loopback_only(self._with_cookie(self._permalink))),
             web.get(PREFIX + "/static/{name}", self._loopback_only(self._with_cookie(self._static))),
             web.get(PREFIX + "/files/{id}", self._loopback_only(self._with_cookie(self._file))),
+            web.get(PREFIX + "/docs/{team}/{id}", self._loopback_only(self._with_cookie(self._file))),
             web.get(PREFIX + "/events", self._loopback_only(self._with_cookie(self._events))),
             web.post(PREFIX + "/say", self._loopback_only(self._with_cookie(self._page_only(self._post)))),
             web.post(PREFIX + "/open", self._loopback_only(self._with_cookie(self._page_only(self._open)))),

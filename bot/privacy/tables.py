@@ -145,8 +145,9 @@ TABLES: Mapping[str, Table] = {
         parent="questions",
         columns=_columns(place="channel_id", none="question_id state at"),
     ),
+    # For a canvas, the id is the person's, a colon, and "canvas".
     "file_requests": Table(
-        of_person=f"user_id = %(user)s AND {_ASKED_THERE}",
+        of_person=f"split_part(user_id, ':', 1) = %(user)s AND {_ASKED_THERE}",
         parent="questions",
         outdated="asked_at < now() - interval '1 hour'",
         columns=_columns(person="user_id", none="question_id asked_at"),

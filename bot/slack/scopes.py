@@ -37,6 +37,12 @@ SCOPES = (
         without="The app is missing from Slack's agent view, and suggests no questions.",
     ),
     OAuthScope(
+        name="canvases:write",
+        why="Optional: makes a canvas of an answer and shares it with the person who chose that.",
+        without="“Save as canvas” says that it needs this scope.",
+        optional=True,
+    ),
+    OAuthScope(
         name="chat:write",
         why="Answers mentions and direct messages, and posts answers that do not fit into the reply to a command.",
         without="Mentions and direct messages get no answer.",

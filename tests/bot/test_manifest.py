@@ -85,6 +85,7 @@ def test_its_scopes_are_those_that_are_used() -> None:
     assert read(as_yaml(OFFERS))["oauth_config"]["scopes"]["bot"] == [
         "app_mentions:read",
         "assistant:write",
+        "canvases:write",
         "chat:write",
         "commands",
         "files:read",
@@ -98,7 +99,13 @@ def test_its_scopes_are_those_that_are_used() -> None:
 def test_what_is_optional_is_asked_for_and_may_be_left_out() -> None:
     scopes = read(as_yaml(OFFERS, features=Features(channels=True)))["oauth_config"]["scopes"]
 
-    assert scopes["bot_optional"] == ["channels:read", "files:read", "groups:read", "usergroups:read"]
+    assert scopes["bot_optional"] == [
+        "canvases:write",
+        "channels:read",
+        "files:read",
+        "groups:read",
+        "usergroups:read",
+    ]
     assert set(scopes["bot_optional"]) < set(scopes["bot"])
 
 

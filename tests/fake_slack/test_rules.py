@@ -435,6 +435,21 @@ def rates(app: App, slack: Slack) -> None:
     ]
 
 
+@rule("Canvases")
+def canvases(app: App, slack: Slack) -> None:
+    for markdown in ("> - one", "> > 1. one"):
+        content = {"type": "markdown", "markdown": markdown}
+        assert app.refused("canvases.create", document_content=content) == "canvas_creation_failed"
+    content = {"type": "markdown", "markdown": "> one\n\n```\n> - code\n```\n\n- two"}
+    canvas = app.client.canvases_create(title="Notes", document_content=content)["canvas_id"]
+    share = {"canvas_id": canvas, "access_level": "read", "user_ids": USER_ID}
+    assert app.refused("canvases.access.set", **share | {"channel_ids": GENERAL.id}) == "invalid_parameters"
+    assert app.refused("canvases.access.set", **share | {"canvas_id": "F1"}) == "canvas_not_found"
+    assert app.refused("canvases.access.set", **share) == "failed_to_update_user_ids"
+    app.client.chat_postMessage(channel=DIRECT.id, text=f"https://playground.slack.com/docs/{TEAM_ID}/{canvas}")
+    assert app.client.canvases_access_set(**share)["ok"]
+
+
 @rule("Scopes")
 def scopes(app: App, slack: Slack) -> None:
     slack.scopes.remove("users:read")

@@ -42,6 +42,15 @@ async def test_a_file_is_shown_as_a_link_that_downloads_it(client: AsyncWebClien
     assert headers["content-security-policy"].startswith("default-src 'self'")
 
 
+async def test_the_address_of_a_canvas_downloads_it(client: AsyncWebClient, browser: BrowserClient) -> None:
+    content = {"type": "markdown", "markdown": TEXT}
+    canvas = (await client.canvases_create(title="Why?", document_content=content))["canvas_id"]
+    workspace = await client.auth_test()
+    async with browser.session.get(f"{workspace['url']}/docs/{workspace['team_id']}/{canvas}") as response:
+        assert (response.status, await response.text()) == (200, TEXT)
+        assert response.headers["content-disposition"] == "attachment; filename*=UTF-8''Why%3F.md"
+
+
 async def test_what_is_no_markdown_is_bytes(client: AsyncWebClient, browser: BrowserClient) -> None:
     await send(client, "page.html")
     [message] = await browser.shown()

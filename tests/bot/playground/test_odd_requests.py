@@ -24,6 +24,7 @@ DOORS = {
     "/playground/api/{method}": "/playground/api/chat.postMessage",
     "/playground/static/{name}": "/playground/static/page.js",
     "/playground/files/{id}": "/playground/files/F1",
+    "/playground/docs/{team}/{id}": "/playground/docs/T0PLAYGROUND/F1",
     "/playground/upload/{id}": "/playground/upload/F1",
     "/playground/archives/{channel}/{message}": "/playground/archives/C0PLAYGROUND/p1700000000000100",
     "/playground": "/playground",

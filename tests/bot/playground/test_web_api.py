@@ -234,6 +234,8 @@ async def test_a_method_without_its_scope_is_refused() -> None:
     assert answers["chat.postMessage"]["ok"]
     assert {name: answer["needed"] for name, answer in answers.items() if answer.get("error") == "missing_scope"} == {
         "assistant.threads.setSuggestedPrompts": "assistant:write",
+        "canvases.access.set": "canvases:write",
+        "canvases.create": "canvases:write",
         "conversations.open": "im:write",
         "usergroups.users.list": "usergroups:read",
         "conversations.history": "channels:history",

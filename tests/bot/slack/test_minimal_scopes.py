@@ -16,7 +16,7 @@ pytestmark = pytest.mark.trust(1)
 ALLOWED = {"app_mentions:read", "chat:write", "commands", "im:history", "assistant:write", "users:read", "im:write"}
 """What a base installation may ask for."""
 
-OPTIONAL = {"files:read", "usergroups:read"}
+OPTIONAL = {"canvases:write", "files:read", "usergroups:read"}
 """What the person who installs it may leave out."""
 
 FILES = {"files:write"}

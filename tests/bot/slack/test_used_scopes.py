@@ -24,6 +24,8 @@ METHODS = {
     "assistant_threads_setSuggestedPrompts": "assistant:write",
     "auth_revoke": NONE,
     "auth_test": NONE,
+    "canvases_access_set": "canvases:write",
+    "canvases_create": "canvases:write",
     "chat_appendStream": "chat:write",
     "chat_delete": "chat:write",
     "chat_getPermalink": NONE,

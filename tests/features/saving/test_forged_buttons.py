@@ -11,8 +11,8 @@ pytestmark = pytest.mark.trust(20)
 
 
 async def test_it_is_its_asker_s(harness: Driver) -> None:
-    await assert_its_asker_s(harness, [("more", "save")])
+    await assert_its_asker_s(harness, [("more", "save"), ("more", "canvas")])
 
 
 async def test_a_stale_one_explains_itself(harness: Driver) -> None:
-    await assert_explained(harness, [("more", "save")])
+    await assert_explained(harness, [("more", "save"), ("more", "canvas")])
