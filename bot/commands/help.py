@@ -90,7 +90,7 @@ def help_overview(
         _("*Ask me anything: I search the web and answer with sources.*"),
         own.format(command=code(_slash_name(slash, "ask"))),
         _("•  Mention me with a question: I answer in a thread, for everyone there. In a direct message, just write."),
-        _("•  {commands}. Type one alone for its form.").format(commands=asks),
+        *([_("•  {commands}. Type one alone for its form.").format(commands=asks)] if asks else []),
         *([f"•  {sets}."] if sets else []),
     ]
     message = _sections_message([*_unknown_command(unknown, closest), "\n".join(lines)])

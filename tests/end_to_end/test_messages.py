@@ -191,6 +191,7 @@ async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(harn
     post = await answer(harness, channel="DU1", holds="In a direct message, just write.")
 
     assert [block["type"] for block in post.payload["blocks"]] == ["section", "actions", "actions", "actions"]
+    assert "•  ." not in post.shown_text
 
 
 async def test_the_parts_of_a_long_answer_follow_in_the_thread(harness: Driver) -> None:
