@@ -166,7 +166,7 @@ def mention_line(command: Command[Any, Any]) -> str | None:
     """Return the line to type in a thread instead of a slash command; None if there is only the slash command."""
     if not command.has_slash_command:
         return None
-    return BY_MENTION.command_line("question" if command.name == ASK.name else f"{command.name} …")
+    return BY_MENTION.command_line(_("question") if command.name == ASK.name else f"{command.name} …")
 
 
 def usage_reply(
