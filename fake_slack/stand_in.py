@@ -114,11 +114,20 @@ class Slack:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._run(self.sender.close())
-        self._run(self._runner.cleanup())
+        self._run(self._close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    async def _close(self) -> None:
+        await self.sender.close()
+        await self._runner.cleanup()
+        # A connection that is accepted or closed right now leaves its socket to the next turn of the loop.
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+        await asyncio.sleep(0)
 
     async def _serve(self) -> None:
         application = web.Application(middlewares=[_programs_only])
