@@ -200,7 +200,7 @@ async def test_submitted_twice_it_is_set_up_once(harness: Driver, database: str)
 
 async def test_a_guest_sets_up_nothing(harness: Driver, database: str) -> None:
     harness.slack.workspace.profiles["U1"] = {"is_restricted": True}
-    harness.slack.fail("users.info", Fault(status=500), Fault(status=500))
+    harness.slack.fail("users.info", Fault(status=500))
     assert await harness.submit(await harness.open_by("/pplx watch"), topic=TOPIC) == {}
     await harness.wait_until_settled(1)
 
