@@ -160,7 +160,10 @@ def _mrkdwn_words(text: str) -> str:
 def _bare(code: str) -> str:
     """Return code without the signs around it; joiners keep it apart from emphasis next to it."""
     fence = _FENCE.match(code)
-    return _FENCE_END.sub("", code[fence.end() :]) if fence else f"{WORD_JOINER}{code.strip('`')}{WORD_JOINER}"
+    # Code inside a line may begin as a block does, and may have several lines; it ends behind its last word.
+    if fence and (_FENCE_END.search(code) or not code.endswith("`")):
+        return _FENCE_END.sub("", code[fence.end() :])
+    return f"{WORD_JOINER}{code.strip('`')}{WORD_JOINER}"
 
 
 def _hide(words: str) -> str:

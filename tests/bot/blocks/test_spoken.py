@@ -145,6 +145,20 @@ def test_code_is_said_as_it_is() -> None:
     assert fallback_text([markdown(text)]) == "Run a_*b*_:\n# **x**\n| a |\n---"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("```0```", "0"),
+        ("See ```py x\ny``` now.", "See py x\ny now."),
+        ("```py\nx\n```", "x"),
+        ("```py\nx", "x"),
+        ("```py\n`x`\n```", "`x`"),
+    ],
+)
+def test_code_is_said_without_its_signs(text: str, said: str) -> None:
+    assert fallback_text([markdown(text)]) == said
+
+
 @pytest.mark.parametrize("said", ["Ein Satz. ", "これは文です。", "&amp; < so it is! "])
 def test_a_long_text_ends_with_a_whole_sentence(said: str) -> None:
     text = fallback_text([section(escape(said) * 800)])
