@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
@@ -30,6 +31,7 @@ class LoopbackServer:
     _runner: web.AppRunner | None = None
 
     async def __aenter__(self) -> Self:
+        self._transports: set[asyncio.Transport] = set()
         application = web.Application(client_max_size=MAX_BYTES, middlewares=self.middlewares())
         application.on_response_prepare.append(self._prepare)
         application.add_routes(self.routes())
@@ -45,6 +47,10 @@ class LoopbackServer:
         assert self._runner is not None
         await self.release_all()
         await self._runner.cleanup()
+        # A connection with TLS waits for its client to say goodbye, who may live longer than this loop.
+        for transport in self._transports:
+            transport.abort()
+        await asyncio.sleep(0)
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return what it serves."""
@@ -58,6 +64,8 @@ class LoopbackServer:
         """Let go of what waits, before the server ends."""
 
     async def _prepare(self, request: web.Request, response: web.StreamResponse) -> None:
+        if self.tls and request.transport:
+            self._transports.add(request.transport)
         if self.closing:
             response.headers["Connection"] = "close"
             response.force_close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 from collections import deque
@@ -29,6 +30,7 @@ def _candidates() -> Iterator[int]:
             claim.close()
             continue
         claims.append(claim)
+        atexit.register(claim.close)
         if len(claims) > 2:
             claims.popleft().close()
         yield from range(block, block + TOGETHER)
