@@ -47,8 +47,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The modules and tests stay until the end: to look through them for garbage costs seconds, here and at the exit.
 gc.disable()
 
-# How long one example takes is no finding: the machine may be busy. What must be fast has a test of its own.
-hypothesis.settings.register_profile("suite", deadline=None)
+# How long one example takes is no finding: the machine may be busy. What must be fast has a test of its own. Few
+# examples are enough at every change, since `make rare` tries many.
+hypothesis.settings.register_profile("suite", deadline=None, max_examples=40)
 # For `make rare`, which may take longer than what runs at every change.
 hypothesis.settings.register_profile("many", hypothesis.settings.get_profile("suite"), max_examples=300)
 hypothesis.settings.load_profile("suite")
