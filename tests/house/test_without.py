@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,13 @@ def test_the_list_without_a_feature_is_python_that_does_not_name_it(name: str) -
     compile(left, "features", "exec")
     assert f"{name}.FEATURE" not in left
     assert all(f"{one}.FEATURE," in left for one in NAMES if one != name)
+
+
+def test_the_list_without_any_feature_is_python() -> None:
+    left = reduce(unlisted, NAMES, (ROOT / "bot/features/__init__.py").read_text(encoding="utf-8"))
+
+    listed = [sys.executable, "-c", f"{left}\nprint(FEATURES)"]
+    assert subprocess.run(listed, cwd=ROOT, capture_output=True, check=True, text=True).stdout == "()\n"
 
 
 def test_a_copy_has_nothing_of_the_feature(tmp_path: Path) -> None:

@@ -63,9 +63,9 @@ def features_of(test: Path) -> set[str]:
 
 def unlisted(text: str, name: str) -> str:
     """Return the list of features without one: without its line, and without its import."""
-    text = re.sub(rf"^    {name}\.FEATURE,\n", "", text, flags=re.MULTILINE)
+    text = re.sub(rf"^    {name}\.FEATURE,\n", "", text, flags=re.MULTILINE).replace("= (\n)", "= ()")
     return re.sub(
-        r"^from bot\.features import ([^(\n]*|\([^)]*\))$",
+        r"^from bot\.features import ([^(\n]*|\([^)]*\))\n",
         lambda found: _imports(found[1], name),
         text,
         flags=re.MULTILINE,
@@ -75,7 +75,9 @@ def unlisted(text: str, name: str) -> str:
 def _imports(names: str, name: str) -> str:
     left = [one for one in re.findall(r"\w+", names) if one != name]
     line = f"from bot.features import {', '.join(left)}"
-    return line if len(line) <= 120 else "from bot.features import (\n" + "".join(f"    {one},\n" for one in left) + ")"
+    if len(line) > 120:
+        line = "from bot.features import (\n" + "".join(f"    {one},\n" for one in left) + ")"
+    return f"{line}\n" if left else ""
 
 
 def problem(arguments: Sequence[str], names: Iterable[str]) -> str:
