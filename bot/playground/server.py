@@ -88,6 +88,11 @@ def _origin(text: str) -> tuple[str, str, int] | None:
     return parts.scheme, parts.hostname, port
 
 
+def _words(text: str) -> list[str]:
+    """Return the words of a text, without case and punctuation."""
+    return re.findall(r"\w+", text.casefold())
+
+
 _PERMALINK = re.compile(r"p[0-9]{7,18}", re.ASCII)
 
 STATIC = Path(__file__).parent / "static"
@@ -346,7 +351,13 @@ class Playground:
     async def _post(self, body: dict[str, Any], channel: Channel) -> None:
         text, thread_ts = request_parsing.text_of(body, "text"), request_parsing.ts_of(body, "thread_ts")
         self._workspace.zone = request_parsing.zone_of(body, "zone") or self._workspace.zone
-        await self._conversation.post(text, channel=channel, thread_ts=thread_ts)
+        await self._conversation.post(self._meant(text), channel=channel, thread_ts=thread_ts)
+
+    def _meant(self, line: str) -> str:
+        """Return the line, or that of the prompt whose label stands after the name of a command."""
+        name, _, text = line.strip().partition(" ")
+        known = any(command.name == name for command in self.commands)
+        return next((one.line for one in self.prompts if known and _words(one.label) == _words(text)), line)
 
     async def _open(self, body: dict[str, Any], channel: Channel) -> None:
         tab = "home" if body.get("tab") == "home" else "messages"

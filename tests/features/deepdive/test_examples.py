@@ -21,6 +21,7 @@ async def test_the_deep_dive_has_all_three_stages_and_its_chart(database: str) -
     assert all(f"[{number}]" in shown for number in range(1, 18))
 
 
+@pytest.mark.parametrize("line", [LINES[1], "/ask How did Twitter become X?"])
 @pytest.mark.usefixtures("no_network")
-async def test_it_is_replayed_through_the_app_and_marked(database: str) -> None:
-    await assert_replayed(database, LINES[1], "Bluesky, which had begun")
+async def test_it_is_replayed_through_the_app_and_marked(database: str, line: str) -> None:
+    await assert_replayed(database, line, "Bluesky, which had begun")
