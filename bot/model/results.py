@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from bot.model.question import RECORDED
 from perplexity.deepdive.types import load_attempt
 from perplexity.types import Answer, AnswerKind, Passage, SearchResults, Usage
 from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts
@@ -41,6 +42,12 @@ class KeptResult:
     asked_at: datetime
     limits: tuple[str, ...] = ()
     channel_id: str = ""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it is a recorded example, which nobody asked a service for."""
+        reply = self.result.results if isinstance(self.result, SearchPage) else self.result
+        return reply.provider == RECORDED
 
 
 def dump_result(result: object, *, limits: Sequence[str]) -> dict[str, Any] | None:

@@ -22,11 +22,13 @@ from bot.commands.context import CommandContext, Progress
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import RECORDED, AnswerButtons
+from bot.model.results import SearchPage
+from bot.translation import N_
+from bot.translation import gettext as _
 from perplexity.attempts import RequestKind
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, StreamTruncated, TimedOut
 from perplexity.fallback import CIRCUIT_OPEN
-from perplexity.models import Effort
 from perplexity.providers.base import Provider
 from perplexity.threads import run_in_thread
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
@@ -35,9 +37,12 @@ from perplexity.x_posts.grok import XaiWire
 from perplexity.x_posts.parsing import validate_response
 from perplexity.x_posts.types import PostSummary
 
-RECORDED_LABEL = "Recorded example, not a live answer"
+RECORDED_LABEL = N_("Recorded example, not a live answer")
 
-OFFLINE = "I’m offline. Try one of the examples below, or set a key in the file `.env`."
+OFFLINE = N_(
+    "I’m offline. Ask “Why is the sky blue?” for a recorded example. "
+    "For live answers, set `PERPLEXITY_API_KEY` in the file `.env` and restart me."
+)
 
 RECORDINGS = Path(__file__).parent / "recordings"
 
@@ -52,15 +57,13 @@ _UNREACHABLE = frozenset({ConnectionFailed.__name__, TimedOut.__name__, CIRCUIT_
 class Example:
     """One prompt: the label of its button, and the command and the text that it sends.
 
-    `recording` is the file of an answer; a deep dive has one for each stage. `effort` is the model's effort, `at` the
-    time of the recording.
+    `recording` is the file of an answer; a deep dive has one for each stage. `at` is the time of the recording.
     """
 
     label: str
     command: str
     text: str
     recording: str = ""
-    effort: Effort = "fast"
     at: datetime
 
 
@@ -101,7 +104,7 @@ def _with_examples(command: Command[Any, Any], recorded: Command[Any, Any], *, p
             return await command.answer(request, context)
         except AllProvidersFailed as error:
             if all(attempt.error_class in _UNREACHABLE for attempt in error.attempts):
-                raise NoKey(error.attempts, sentence=OFFLINE) from error
+                raise NoKey(error.attempts, sentence=_(OFFLINE)) from error
             raise
 
     def render(result: Any, request: Any, audience: Audience) -> Reply:
@@ -114,9 +117,12 @@ def _with_examples(command: Command[Any, Any], recorded: Command[Any, Any], *, p
         below = command.buttons(result, request) if command.buttons else None
         return below and replace(below, deeper=False)  # No model is there to think longer.
 
+    def keep(result: Any) -> object:
+        return _mark(command.keep(result))
+
     # A recorded answer is shown as a whole, since its label is above its text.
     ending, below = (None if own else command.ending), (buttons if command.buttons else None)
-    return replace(command, answer=answer, render=render, ending=ending, buttons=below)
+    return replace(command, answer=answer, render=render, ending=ending, buttons=below, keep=keep)
 
 
 def _plain(value: Any) -> Any:
@@ -130,7 +136,7 @@ def _plain(value: Any) -> Any:
 
 def _replay_context(example: Example, context: CommandContext, *, pause: Pause) -> CommandContext:
     """Return the context with the recording instead of the services, at the time of the recording."""
-    recorded = partial(RecordedProvider, effort=example.effort, pause=pause)
+    recorded = partial(RecordedProvider, pause=pause)
     return replace(
         context,
         services=replace(
@@ -151,9 +157,19 @@ def _replay_context(example: Example, context: CommandContext, *, pause: Pause) 
 
 def _label(message: OutgoingMessage) -> OutgoingMessage:
     """Return the message with the label at the start of its blocks and its text."""
-    return replace(
-        message, text=f"{RECORDED_LABEL}: {message.text}", blocks=(context(f"*{RECORDED_LABEL}*"), *message.blocks)
-    )
+    label = _(RECORDED_LABEL)
+    return replace(message, text=f"{label}: {message.text}", blocks=(context(f"*{label}*"), *message.blocks))
+
+
+def _mark(kept: object) -> object:
+    """Return the kept data with the label, for every copy, if they are of a recorded answer."""
+    label = _(RECORDED_LABEL)
+    match kept:
+        case Answer(provider=provider) if provider == RECORDED:
+            return replace(kept, stand_in=label)
+        case SearchPage(results=SearchResults(provider=provider) as results) if provider == RECORDED:
+            return replace(kept, results=replace(results, notes=(label, *results.notes)))
+    return kept
 
 
 @dataclass(frozen=True)
@@ -187,7 +203,6 @@ class RecordedProvider(Provider):
     """A provider that answers every question with one recording, at the recorded pace."""
 
     recording: str
-    effort: Effort
     pause: Pause = asyncio.sleep
     name: str = PROVIDER
     capabilities: frozenset[RequestKind] = frozenset({"answer"})
@@ -207,7 +222,8 @@ class RecordedProvider(Provider):
             for event in reader.feed(wired):
                 if isinstance(event, Done):
                     usage = replace(event.answer.usage, cost_usd=None)
-                    yield Done(answer=replace(event.answer, effort=self.effort, seconds=at, usage=usage))
+                    recorded = replace(event.answer, provider=RECORDED, model=None, queries=(), usage=usage)
+                    yield Done(answer=replace(recorded, seconds=at))
                     return
                 yield event
         raise StreamTruncated("the recording has no end", provider=self.name)

@@ -8,11 +8,14 @@ from bot.blocks.actions import MORE, SENT
 from bot.blocks.sent import sent_blocks
 from bot.listeners.clicks import Click, ClickReply, command_of, menu, own_question, text_reply
 from bot.listeners.context import ListenerContext
+from bot.translation import N_
 from bot.translation import gettext as _
 from bot.views.base import modal, open_for_click
 from perplexity.threads import run_in_thread
 
 CALLBACK_ID = "sent_modal"
+
+NOTHING_SENT = N_("This is a recorded example: I sent nothing to a search service.")
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -26,6 +29,9 @@ async def open_sent(click: Click, context: ListenerContext) -> ClickReply | None
     if isinstance(row, ClickReply):
         return row
     sent = await context.questions.sent(row.id)
+    kept = await context.questions.result(row.id) if sent is None else None
+    if kept is not None and kept.is_recorded:
+        return text_reply(_(NOTHING_SENT))
     if sent is None:
         return text_reply(_("I sent nothing to a search service for this answer, or I no longer know what I sent."))
     command = command_of(row, context.commands)

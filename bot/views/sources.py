@@ -31,6 +31,7 @@ from bot.slack.views import View
 from bot.translation import figures, listing, money, ngettext
 from bot.translation import gettext as _
 from bot.views.base import modal, open_for_click, shown_problem, update_modal
+from bot.views.sent import NOTHING_SENT
 from perplexity.attempts import cost_with_failures
 from perplexity.citations import number_citations
 from perplexity.figures import CheckedSentence, check_figures
@@ -131,7 +132,9 @@ def _details(kept: KeptResult, answer: Answer, dangling: int, sentences: Sequenc
     cost = money(format_dollars(cost_with_failures(answer.usage.cost_usd, answer.failed)))
     duration = figures(format_duration(answer.seconds)) if answer.seconds else ""
     facts = (answer.provider, answer.effort or answer.model, duration, cost)
-    if known := [escape(shorten(one_line(fact), _FACT)) for fact in facts if fact]:
+    if kept.is_recorded:
+        yield _(NOTHING_SENT)
+    elif known := [escape(shorten(one_line(fact), _FACT)) for fact in facts if fact]:
         yield " · ".join(known)
     if queries := [escape(shorten(one_line(query), _QUERY)) for query in answer.queries[:_QUERIES]]:
         quoted = ", ".join(_("“{name}”").format(name=query) for query in queries)

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from bot.model.question import RECORDED
 from bot.playground.examples import OFFLINE, RECORDED_LABEL
 from bot.storage.questions import connection_pool
+from bot.views.sent import NOTHING_SENT
 from tests.bot.playground.browser_client import BrowserClient
 from tests.docs.pages import is_here
 from tests.fakes.first_run import RecordedPauses, started
@@ -50,6 +51,26 @@ async def answered(browser: BrowserClient, line: str, words: str) -> list[dict[s
             if found := [message for message in shown if words in str(message)]:
                 return found
             await asyncio.sleep(0.05)
+
+
+async def pressed(browser: BrowserClient, message: dict[str, Any], action: str, *, choice: str = "") -> None:
+    """Press a button below a message, or take a choice from its menu."""
+    elements = [(block["block_id"], one) for block in message["blocks"] for one in block.get("elements", ())]
+    place, element = next((place, one) for place, one in elements if one.get("action_id") == action)
+    chosen = next((one["value"] for one in element.get("options", ()) if one["value"].startswith(choice)), None)
+    body = {name: message[name] for name in ("channel", "ts", "text", "blocks", "private")}
+    clicked = body | {"block_id": place, "action_id": action, "choice": chosen}
+    assert await browser.post("click", clicked) == 204
+
+
+async def opened(browser: BrowserClient) -> dict[str, Any]:
+    """Return the modal, once there is one."""
+    async with asyncio.timeout(60):
+        while True:
+            views = [frame.data["stack"] for frame in await browser.frames() if frame.event == "views"]
+            if views and views[-1]:
+                view: dict[str, Any] = views[-1][-1]
+                return view
 
 
 async def assert_replayed(database: str, line: str, words: str) -> None:
@@ -89,6 +110,30 @@ async def test_an_example_is_known_without_case_and_punctuation(database: str, l
         (shown,) = await answered(browser, line, "Rayleigh")
 
     assert "Think longer" not in str(shown)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [("/search Why is the sky blue?", "Rayleigh"), ("/ask what’s new in science", "Europa Clipper")]
+)
+@pytest.mark.usefixtures("no_network")
+async def test_its_label_after_any_command_is_the_example(database: str, line: str, words: str) -> None:
+    async with keyless(database) as browser:
+        (shown,) = await answered(browser, line, words)
+
+    assert RECORDED_LABEL in str(shown["blocks"][0])
+
+
+async def test_what_is_told_of_an_example_is_no_live_answer_s(database: str) -> None:
+    async with keyless(database) as browser:
+        (shown,) = await answered(browser, LINES[0], "Rayleigh")
+        await pressed(browser, shown, "sources")
+        sources = str(await opened(browser))
+        await pressed(browser, shown, "more", choice="sent")
+        await browser.wait_for(lambda message: message["text"] == NOTHING_SENT)
+
+    details = sources.partition("*Details*")[2]
+    assert NOTHING_SENT in details
+    assert [words for words in ("Perplexity", "Searched for") if words in details] == []
 
 
 @pytest.mark.parametrize("line", ["/ask why is the sky blue today", "/ask --domain nasa.gov why is the sky blue"])
