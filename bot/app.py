@@ -16,6 +16,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.audit import AuditWriter
 from bot.blocks.escaping import sanitize_view
+from bot.blocks.examples import PROMPTS
 from bot.commands import with_built
 from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
@@ -267,11 +268,16 @@ class _Parts:
     def commands(self) -> Sequence[Command[Any, Any]]:
         built = (*self.built_commands, *(command for one in self.running for command in one.commands))
         commands = with_built(self.brought.commands, built)
-        if self.playground is None or not self.settings.keyless:
+        if not self.replays:
             return commands
         from bot.playground.examples import with_examples
 
         return with_examples(commands, plain=self.brought.commands, pause=self.pause)
+
+    @property
+    def replays(self) -> bool:
+        """Whether there are recorded examples."""
+        return self.playground is not None and self.settings.keyless
 
     @property
     def unlisted(self) -> Iterator[Command[Any, Any]]:
@@ -534,7 +540,7 @@ class _Parts:
             ),
             *(register for one in self.running for register in one.listeners),
             partial(slash.register, forms=self.forms(choices)),
-            messages.register,
+            partial(messages.register, examples=PROMPTS) if self.replays else messages.register,
             actions.register,
             answer_actions.register,
             partial(ask.register, choices=choices),

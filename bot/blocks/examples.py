@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.blocks.elements import secondary_button, section
 from bot.blocks.spoken import spoken
 from bot.model.membership import current_scope
-from bot.model.message import Block, OutgoingMessage
+from bot.model.message import Block, OutgoingMessage, SuggestedPrompt
 from bot.translation import LANGUAGES, N_, speaking
 from bot.translation import gettext as _
 
@@ -18,6 +18,8 @@ LINES = {
     N_("What’s new in science?"): "news science --recency week",
 }
 """The examples by their labels, as they are typed in a direct message; the playground has recordings of them."""
+
+PROMPTS = tuple(SuggestedPrompt(*one) for one in LINES.items())
 
 
 def examples() -> dict[str, str]:

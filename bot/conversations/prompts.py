@@ -26,19 +26,19 @@ EXAMPLES = (
 )
 
 
-def choose_prompts(asked: Sequence[str]) -> tuple[SuggestedPrompt, ...]:
+def choose_prompts(asked: Sequence[str], examples: Sequence[SuggestedPrompt] = EXAMPLES) -> tuple[SuggestedPrompt, ...]:
     """Return suggestions for a person who has asked these questions, the newest first: different ones, or examples.
 
     A question that differs only in case or spaces counts as the same.
     """
-    examples = tuple(SuggestedPrompt(_(one.title), _(one.message)) for one in EXAMPLES)
+    offered = tuple(SuggestedPrompt(_(one.title), _(one.message)) for one in examples)
     if len(asked) < MIN_QUESTIONS:
-        return examples
+        return offered
     distinct: dict[str, str] = {}
     for message in asked:
         distinct.setdefault(" ".join(message.split()).casefold(), message.strip())
     fitting = [message for message in distinct.values() if 0 < len(message) <= MAX_MESSAGE]
-    return tuple(SuggestedPrompt(_title(message), message) for message in fitting[:MAX_PROMPTS]) or examples
+    return tuple(SuggestedPrompt(_title(message), message) for message in fitting[:MAX_PROMPTS]) or offered
 
 
 def _title(message: str) -> str:

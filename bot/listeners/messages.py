@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import time
@@ -21,7 +21,7 @@ from bot.blocks.messages import with_line_above
 from bot.commands.ask import ASK
 from bot.commands.help import text_message
 from bot.commands.routing import begins_conversation, is_offered, is_talk, route_message
-from bot.conversations.prompts import choose_prompts
+from bot.conversations.prompts import EXAMPLES, choose_prompts
 from bot.conversations.small_talk import small_talk_kind
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import THREAD_FULL, Submitted
@@ -29,7 +29,7 @@ from bot.listeners.slash import too_many_open
 from bot.listeners.stopping import record_stop
 from bot.model.audit import stop_change
 from bot.model.membership import RequestOrigin
-from bot.model.message import OutgoingMessage
+from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion, QuestionRow, SharedFile
 from bot.slack.messages import Retryable, Sent, seconds_of
 from bot.slack.threads import is_by_person
@@ -101,8 +101,11 @@ class MessageChange:
     id: str = ""
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to mentions and messages; Slack sends a channel's messages only if the manifest subscribes to them."""
+def register(app: AsyncApp, context: ListenerContext, *, examples: Sequence[SuggestedPrompt] = EXAMPLES) -> None:
+    """Listen to mentions and messages; Slack sends a channel's messages only if the manifest subscribes to them.
+
+    The `examples` are suggested to those who have not asked much yet.
+    """
 
     @app.event("app_mention")
     async def on_mention(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
@@ -111,7 +114,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     @app.event("app_home_opened")
     async def on_home_opened(body: dict[str, Any]) -> None:
         open_home(body, context)
-        await suggest_prompts(body, context)
+        await suggest_prompts(body, context, examples)
 
     @app.event("agent_session_stopped")
     async def on_session_stopped(body: dict[str, Any]) -> None:
@@ -425,7 +428,9 @@ def open_home(body: dict[str, Any], context: ListenerContext) -> None:
         context.home_opened(origin.team_id or origin.enterprise_id, user, "")
 
 
-async def suggest_prompts(body: dict[str, Any], context: ListenerContext) -> None:
+async def suggest_prompts(
+    body: dict[str, Any], context: ListenerContext, examples: Sequence[SuggestedPrompt] = EXAMPLES
+) -> None:
     """Suggest questions when a person opens the messages tab: examples, later their own, never those of others.
 
     https://docs.slack.dev/reference/events/app_home_opened
@@ -446,7 +451,7 @@ async def suggest_prompts(body: dict[str, Any], context: ListenerContext) -> Non
     typed = [unescape_slack(text if command == ASK.name else f"{command} {text}") for command, text in questions]
     try:
         async with asyncio.timeout(PROMPTS_SECONDS):
-            result = await context.chat.suggest_prompts(channel, choose_prompts(typed))
+            result = await context.chat.suggest_prompts(channel, choose_prompts(typed, examples))
     except TimeoutError:
         result = Retryable(error="timeout")
     if not isinstance(result, Sent):

@@ -15,6 +15,7 @@ from bot.model.question import RECORDED
 from bot.playground.examples import OFFLINE, RECORDED_LABEL
 from bot.storage.questions import connection_pool
 from bot.views.sent import NOTHING_SENT
+from fake_slack.workspace import DIRECT, GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.docs.pages import is_here
 from tests.fakes.first_run import RecordedPauses, started
@@ -41,10 +42,10 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
 
 
-async def answered(browser: BrowserClient, line: str, words: str) -> list[dict[str, Any]]:
+async def answered(browser: BrowserClient, line: str, words: str, *, channel: str = GENERAL.id) -> list[dict[str, Any]]:
     """Send a line and return the messages with these words, once there is one."""
     before = len(await browser.shown())
-    assert await browser.say(line) == 204
+    assert await browser.say(line, channel=channel) == 204
     async with asyncio.timeout(60):
         while True:
             shown = (await browser.shown())[before:]
@@ -151,6 +152,17 @@ async def test_the_news_are_of_the_time_of_the_recording(database: str) -> None:
     assert "14 Oct 2024" in shown
     assert "left out" not in shown
     assert all(words in shown for words in ("chemistry Nobel", "physics Nobel", "microRNA", "Hera"))
+
+
+@pytest.mark.usefixtures("no_network")
+async def test_what_is_suggested_in_the_direct_message_is_recorded(database: str) -> None:
+    async with keyless(database) as browser:
+        assert await browser.post("open", {"channel": DIRECT.id, "tab": "messages"}) == 204
+        around = [frame.data for frame in await browser.frames() if frame.event == "around"]
+        prompts = [prompt["message"] for prompt in around[-1]["prompts"]]
+        shown = [await answered(browser, prompt, RECORDED_LABEL, channel=DIRECT.id) for prompt in prompts]
+
+    assert len(shown) == 3
 
 
 async def test_the_page_is_offered_them_with_the_prefix_of_the_commands(database: str) -> None:
