@@ -418,7 +418,7 @@ class Settings(_ProviderSettings):
 
     @property
     def user_budget_unset(self) -> bool:
-        """Whether BUDGET_USER_DAY_USD is not set, not even to `none`; the database's first budget then applies."""
+        """Whether BUDGET_USER_DAY_USD is not set, not even to `off`; the database's first budget then applies."""
         return "budget_user_day_usd" not in self.model_fields_set
 
     @property

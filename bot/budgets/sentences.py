@@ -45,7 +45,7 @@ def first_budget_sentence(amount: int, *, slash: str) -> str:
     """Return the sentence on a new installation's budget, and how to change it."""
     sentence = _(
         "Each person may spend {amount} a day, as in every new installation. `{command}` and BUDGET_USER_DAY_USD "
-        "change that; `none` lifts it."
+        "change that; `off` lifts it."
     )
     return sentence.format(amount=money(format_amount(amount)), command=f"{slash} budget user")
 

@@ -94,8 +94,11 @@ class BudgetStore:
         """Set a budget, or remove it with `reset`; return it before and after, None where there is none.
 
         Every change of a budget is made here. An `amount` of None means no limit. The person must be an admin.
+        In the audit log, the budget for all in the settings stands where admins have set none.
         """
         values: dict[str, Any] = {"team_id": team_id, "user_id": user_id, "scope": scope, "subject": subject}
+        usual = None if subject else self.budgets.of(scope)
+        default = None if usual is None else {"amount": usual}
         async with self._pool.transaction() as connection:
             # A call that was booked without a budget would be missing from the budget's sum.
             await lock_bookings(connection)
@@ -109,8 +112,8 @@ class BudgetStore:
                     user_id=user_id,
                     what=f"budget.{scope}",
                     subject=subject,
-                    before=None if row is None else {"amount": row["amount"]},
-                    after=None if reset else {"amount": amount},
+                    before=default if row is None else {"amount": row["amount"]},
+                    after=default if reset else {"amount": amount},
                 ),
             )
         before = None if row is None else BudgetLine(scope=scope, subject=subject, amount=row["amount"])

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, time
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
@@ -541,19 +542,35 @@ async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(wor
     assert await workspace.submit(user="") == {}
     await workspace.home("The budgets are saved.", without="*$2.50*")
 
+    assert await recorded_budgets(database, 3) == [
+        ("budget.user", None, {"amount": 2_500_000}),
+        ("budget.workspace", None, {"amount": 100_000_000}),
+        ("budget.user", {"amount": 2_500_000}, None),
+    ]
+
+
+async def recorded_budgets(database: str, count: int) -> list[tuple[Any, ...]]:
+    """Wait until so many changes of budgets are in the audit log, and return them."""
     async with asyncio.timeout(60):
         while True:
             found = await records(
                 database, "SELECT what, before, after FROM audit WHERE what LIKE 'budget.%' ORDER BY number"
             )
-            if len(found) == 3:
-                break
+            if len(found) == count:
+                return [tuple(one.values()) for one in found]
             await asyncio.sleep(0.05)
-    assert [(one["what"], one["before"], one["after"]) for one in found] == [
-        ("budget.user", None, {"amount": 2_500_000}),
-        ("budget.workspace", None, {"amount": 100_000_000}),
-        ("budget.user", {"amount": 2_500_000}, None),
-    ]
+
+
+@pytest.mark.settings(budget_user_day_usd=Decimal(5))
+@pytest.mark.parametrize("word", ["off", "None"])
+async def test_a_default_is_lifted_in_the_form__and_recorded_with_its_amount(
+    workspace: Driver, database: str, word: str
+) -> None:
+    await workspace.open_admin_page("*$5.00*")
+    await workspace.press_home(CHANGE_BUDGETS)
+    assert await workspace.submit(user=word) == {}
+    await workspace.home("The budgets are saved.", without="*$5.00*")
+    assert await recorded_budgets(database, 1) == [("budget.user", {"amount": 5_000_000}, {"amount": None})]
 
 
 async def test_an_amount_that_is_none_is_refused_and_named(workspace: Driver, database: str) -> None:
@@ -563,6 +580,7 @@ async def test_an_amount_that_is_none_is_refused_and_named(workspace: Driver, da
     errors = await workspace.submit(channel="a lot")
 
     assert "cannot be “a lot”: it takes an amount in dollars" in errors["channel"]
+    assert errors["channel"].endswith(", off, or nothing.")
     assert await records(database, "SELECT 1 FROM budgets") == []
 
 

@@ -24,7 +24,7 @@ FILE = """\
 [T1.budgets]
 "channel C1" = "10.00"
 user = "2.50"
-"user U2" = "none"
+"user U2" = "off"
 "user week" = "5.00"
 
 [T1.channels.C1]
@@ -103,7 +103,7 @@ def test_what_a_named_workspace_leaves_out_is_taken_back__and_others_stay(comman
     assert command("plan", file='[T1.budgets]\nuser = "3"\n')[1].splitlines() == [
         'T1.budgets."channel C1": "10.00" -> not set',
         'T1.budgets.user: "2.50" -> "3.00"',
-        'T1.budgets."user U2": "none" -> not set',
+        'T1.budgets."user U2": "off" -> not set',
         'T1.budgets."user week": "5.00" -> not set',
         'T1.channels.C1.allow: ["docs.python.org"] -> not set',
         'T1.channels.C1.askers: "U1 U2" -> not set',
@@ -178,10 +178,10 @@ def test_explain_names_the_level_that_has_set_each_value(
         ("visibility", "- no one: the app’s own default"),
         ("allow", "docs.python.org the channel"),
         ("deny", "bad.example the workspace"),
-        ("budget user", "none an admin, for U2"),
+        ("budget user", "off an admin, for U2"),
         ("budget user week", "5.00 an admin, for the workspace"),
         ("budget channel", "10.00 an admin, for C1"),
-        ("budget workspace", "none no one"),
+        ("budget workspace", "off no one"),
         ("limit open", "3 the workspace"),
         ("limit channel", "60 the environment"),
     } <= explained("U2", "C1")
@@ -202,7 +202,7 @@ def test_no_secret_is_exported(command: Command, database: str) -> None:
 
 IDS = st.from_regex(r"[A-Z0-9]{1,6}", fullmatch=True)
 HOSTS = st.lists(st.sampled_from(["a.com", "b.org", "docs.python.org", "c.net"]), min_size=1, max_size=3, unique=True)
-AMOUNTS = st.one_of(st.just("none"), st.integers(0, 10**12).map(lambda one: one / 10**6).map("{:.2f}".format))
+AMOUNTS = st.one_of(st.just("off"), st.integers(0, 10**12).map(lambda one: one / 10**6).map("{:.2f}".format))
 SWITCH = st.booleans()
 RULES = {
     "allow": st.just(["a.com", "b.org", "c.net", "docs.python.org"]),

@@ -1,6 +1,6 @@
 """`/pplx budget`, `pause` and `resume`: admins see what is spent, set budgets, and stop and allow all spending.
 
-In the settings file a budget has a name such as `user U012AB3CD week`, and dollars or `none`.
+In the settings file a budget has a name such as `user U012AB3CD week`, and dollars or `off`.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ class BudgetTable:
     async def change(self, team_id: str, values: Mapping[str, object]) -> None:
         """Set values, and remove those that are None."""
         for name, value in values.items():
-            _, request = _parse(name, "none" if value is None else value)
+            _, request = _parse(name, "off" if value is None else value)
             request = replace(request, reset=value is None)
             await self._store.change(team_id=team_id, user_id="", **vars(request))
 
@@ -324,10 +324,10 @@ class BudgetTable:
 def _parse(name: str, value: object) -> tuple[Scope, BudgetRequest]:
     """Return the scope of a budget, and the requested change. Raises UsageError, ValueError."""
     if isinstance(value, bool) or not isinstance(value, str | int) or len(str(value).split()) != 1:
-        raise ValueError(f'a budget cannot be {value!r}: it takes an amount in dollars such as "2.50", or "none"')
+        raise ValueError(f'a budget cannot be {value!r}: it takes an amount in dollars such as "2.50", or "off"')
     request = parse(f"{name} {value}")
     if request.scope is None or request.reset or request.subject == HERE:
-        raise ValueError(f"{name} = {value!r} is for Slack only: it takes an id, and an amount or none")
+        raise ValueError(f"{name} = {value!r} is for Slack only: it takes an id, and an amount or off")
     return request.scope, request
 
 
@@ -336,4 +336,4 @@ def _name_in_file(scope: str, subject: str) -> str:
 
 
 def _in_file(amount: int | None) -> str:
-    return "none" if amount is None else format_amount(amount).removeprefix("$").replace(",", "")
+    return "off" if amount is None else format_amount(amount).removeprefix("$").replace(",", "")

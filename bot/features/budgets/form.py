@@ -14,6 +14,7 @@ from bot.blocks.elements import button as button_element
 from bot.blocks.elements import context as context_block
 from bot.budgets.amounts import ALLOWED, format_amount, parse_amount
 from bot.commands.base import ROOT_COMMAND
+from bot.commands.parsing import OFF
 from bot.features.budgets.command import LABELS, BudgetRequest, budget_blocks
 from bot.listeners.clicks import Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
@@ -34,7 +35,6 @@ CHANGE_BUDGETS, CALLBACK_ID = "change_budgets", "budget_modal"
 PAUSE_SPENDING, RESUME_SPENDING = "pause_spending", "resume_spending"
 """The ids of the buttons and of the form."""
 
-OFF = "off"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
@@ -101,10 +101,10 @@ async def save_budgets(
     amounts: dict[Scope, int | None] = {}
     for scope, text in changed.items():
         try:
-            amounts[scope] = None if not text or text.casefold() == OFF else parse_amount(text)
+            amounts[scope] = None if not text or text.casefold() in OFF else parse_amount(text)
         except ValueError:
-            problem = _("“{label}” cannot be “{text}”: it takes {allowed}, {off}, or nothing.")
-            named = {"label": _(LABELS[scope]), "text": text, "allowed": _(ALLOWED), "off": OFF}
+            problem = _("“{label}” cannot be “{text}”: it takes {allowed}, off, or nothing.")
+            named = {"label": _(LABELS[scope]), "text": text, "allowed": _(ALLOWED)}
             return errors(**{scope: problem.format(**named)})
     if refusal := await submission_refusal(submitted, "budget.change", context, audit):
         return errors(**{SCOPES[0]: refusal})

@@ -18,8 +18,9 @@ async def test_a_new_installation_names_its_budget(doctor: Doctor) -> None:
     _, printed = await doctor()
     assert "ok      Budgets     Each person may spend $5.00 a day, as in every new installation." in printed
 
-    doctor.setup.env["BUDGET_USER_DAY_USD"] = "none"
-    assert "Budgets     " not in (await doctor())[1]
+    for lifted in ("off", "none"):
+        doctor.setup.env["BUDGET_USER_DAY_USD"] = lifted
+        assert "Budgets     " not in (await doctor())[1]
 
 
 @pytest.mark.parametrize("breaking", OF_BUDGETS, ids=lambda breaking: breaking.__name__)
