@@ -70,6 +70,7 @@ async def test_what_is_being_answered_is_stopped(two_people: Driver, perplexity:
 async def test_a_file_with_everything_comes_in_the_direct_messages(two_people: Driver) -> None:
     harness = two_people
     await harness.press_home("export_own_data")
+    await harness.home("I’ll send it to our messages: a file with everything")
     await harness.slack.wait_until(lambda: "files.completeUploadExternal" in [name for name, _ in harness.slack.calls])
     (content,) = harness.slack.files.values()
     rows = [json.loads(line) for line in content.splitlines()]
@@ -120,7 +121,12 @@ async def test_without_files_an_admin_is_named(two_people: Driver) -> None:
     harness.slack.fail("files.getUploadURLExternal", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
     await harness.press_home("export_own_data")
 
-    await harness.home("I couldn’t send you the file. Please ask an admin for it.")
+    refusal = "I couldn’t send you the file. Please ask an admin for it."
+    await harness.home(refusal)
+    # The click's own update of the tab may come later, and that of an answer.
+    await harness.answered("/ask what then")
+    await harness.home("what then", refusal)
+    await harness.open_home("what then", without=refusal)
 
 
 async def test_what_was_sent_for_any_question_is_in_its_menu(harness: Driver, perplexity: FakePerplexity) -> None:

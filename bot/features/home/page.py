@@ -90,9 +90,11 @@ class HomePublisher:
     retention_days: int = 30
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _waiting: dict[tuple[str, str], str] = field(default_factory=dict)
+    _told: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def opened(self, team_id: str, user_id: str, notice: str = "") -> None:
         """Show the home tab to a person who has it open; `notice` is as in `changed`."""
+        self._told.pop((team_id, user_id), None)
         self.start(self._open(team_id, user_id, notice))
 
     def changed(self, team_id: str, user_id: str, notice: str = "") -> None:
@@ -117,7 +119,15 @@ class HomePublisher:
             self.changed(team_id, user_id, notice)
 
     async def tell(self, team_id: str, user_id: str, notice: str) -> None:
-        """Update a home tab with a notice, which is escaped, even if it is not known to be open."""
+        """Update a home tab with a notice, which is escaped, even if it is not known to be open.
+
+        It stays until the person clicks or opens the tab again: the click that is told of updates the tab as well, maybe
+        later.
+        """
+        self._told[team_id, user_id] = notice
+        await self._show(team_id, user_id, notice)
+
+    async def _show(self, team_id: str, user_id: str, notice: str) -> None:
         with _logged(), speaking(await self.tabs.language(user_id)):
             result = await self.tabs.views.publish(user_id, await self._view(team_id, user_id, notice))
             if isinstance(result, NotOpened):
@@ -137,7 +147,7 @@ class HomePublisher:
             if notice is None:
                 self._waiting.pop(person, None)
         if notice is not None:
-            await self.tell(team_id, user_id, notice)
+            await self._show(team_id, user_id, self._told.get(person, notice))
 
     async def _view(self, team_id: str, user_id: str, notice: str) -> View:
         listed = {command.name: command for command in self.together().commands if command.question_text is not None}
