@@ -27,9 +27,9 @@ def enqueue(
         jsonb_build_object('question_id', {question_id}), NULL)::procrastinate_job_to_defer_v1])"""
 
 
-ASKED = f"""command = ANY(%(commands)s) AND state NOT IN ('received', 'working', 'delivering')
+ASKED = f"""command = ANY(%(commands)s) AND state NOT IN ('received', 'working', 'delivering', 'failed')
             AND provider IS DISTINCT FROM '{RECORDED}'"""
-"""The condition by which questions are counted everywhere: asked of the web, and finished.
+"""The condition by which questions are counted everywhere: asked of the web, and finished without a failure.
 
 Their costs are in the ledger: the sum of `cost`, wherever dollars are summed.
 """

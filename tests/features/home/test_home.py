@@ -42,6 +42,10 @@ async def test_it_shows_a_person_s_own_and_changes_by_itself(harness: Driver) ->
     await harness.answered("/search second question")
     text = await harness.home("first question", "second question", "This month: 2 questions, $0.0061")
 
+    harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
+    await harness.answered("/ask a third that fails")
+    await harness.home("a third that fails", "failed", "This month: 2 questions, $0.0061")
+
     await harness.as_user("U2").open_home("the other person")
     assert "first question" not in harness.as_user("U2").home_now()
     assert harness.slack.refusals == []
