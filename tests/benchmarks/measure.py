@@ -23,8 +23,9 @@ class Figure:
 
     @property
     def reached(self) -> bool:
-        """Whether the bar is reached."""
-        return self.measured >= self.bar if self.at_least else self.measured <= self.bar
+        """Whether the bar is reached by what is shown, hundredths."""
+        shown = round(self.measured, 2)
+        return shown >= self.bar if self.at_least else shown <= self.bar
 
 
 @dataclass(frozen=True, kw_only=True)

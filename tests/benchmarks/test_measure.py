@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
+from datetime import date
 from functools import partial
+from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import client, rendering
-from tests.benchmarks.__main__ import line, main
+from tests.benchmarks import client, imports, neighbours, question, rendering
+from tests.benchmarks.__main__ import PAGE, line, main, page
 from tests.benchmarks.measure import Figure, compare
 
 
@@ -62,7 +65,7 @@ def test_figure__reaches_its_bar(measured: float, at_least: bool, reached: bool)
     [((), 9.0, 0), (("--check",), 9.0, 1), (("--check",), 1.0, 0), (("--check", "--only", "import"), 9.0, 0)],
 )
 def test_main__fails_only_when_it_is_to_check_and_a_bar_is_missed(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], measured: float, code: int
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], measured: float, code: int
 ) -> None:
     async def good(rounds: int) -> list[Figure]:
         return [figure(1.0)]
@@ -70,8 +73,47 @@ def test_main__fails_only_when_it_is_to_check_and_a_bar_is_missed(
     async def measures(rounds: int) -> list[Figure]:
         return [figure(measured)]
 
-    assert main(arguments, benchmarks={"client": (measures, 1), "import": (good, 1)}) == code
-    assert capsys.readouterr().out.count("speed") == (1 if "--only" in arguments else 2)
+    target, parts = tmp_path / "page.md", 1 if "--only" in arguments else 2
+    assert main(arguments, benchmarks={"client": (measures, 1), "import": (good, 1)}, target=target) == code
+    assert capsys.readouterr().out.count("speed") == parts
+    assert target.exists() is (parts == 2)
+    assert parts == 1 or ("missed; details" in target.read_text(encoding="utf-8")) is (measured > 2)
+
+
+ROW = re.compile(r"\| `([^`]+)` \| ([≤≥]) (\S+)(?: (\S+))? \| (\S+)(?: \S+)? \| (?:missed)?(?:; )?(.*) \|")
+ABOUT = re.compile(r"Measured on (\S+) with Python (\S+), on (.+)\. (Its load .+)")
+
+
+def test_the_page_is_what_its_figures_give() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    figures = [
+        Figure(name=name, measured=float(value), bar=float(bar), unit=unit, at_least=sign == "≥", detail=detail)
+        for name, sign, bar, unit, value, detail in ROW.findall(text)
+    ]
+    about = ABOUT.search(text)
+
+    assert about is not None
+    today, python, machine, load = about.groups()
+    assert text == page(figures, today=date.fromisoformat(today), machine=machine, load=load, python=python)
+
+
+def test_the_page_has_the_bars_of_the_benchmarks_and_says_what_each_row_means() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    rows = {name: (sign, float(bar)) for name, sign, bar, *_ in ROW.findall(text)}
+    bars = {
+        "rendering": ("≤", rendering.BAR),
+        "question transactions": ("≤", question.TRANSACTIONS),
+        "question CPU": ("≤", question.CPU_MS),
+        "question to post": ("≤", question.POST_MS),
+        "question rate": ("≥", question.A_SECOND),
+        "noisy workspace": ("≤", neighbours.RATIO),
+        **{f"client {name}": ("≥", bar) for name, bar in client.BARS.items()},
+        "import": ("≤", imports.BAR),
+    }
+
+    assert rows | bars == rows
+    meanings = text.partition("## What each row means")[2]
+    assert [name for name in rows if f"`{name.partition(':')[0]}`" not in meanings and not name.endswith("p95")] == []
 
 
 FEW_REQUESTS = dict.fromkeys(client.REQUESTS, client.TOGETHER)
