@@ -183,7 +183,7 @@ def _lines(number: int, source: Source) -> Iterator[str]:
 def _cited_for(citing: Sequence[CheckedSentence]) -> Iterator[str]:
     for sentence in citing[:_MAX_SENTENCES]:
         missing = [escape(shorten(figure, 40)) for figure in sentence.not_found[:5]]
-        text = escape(shorten(sentence.text, _SENTENCE))
+        text = escape(shorten(sentence.text.replace(" | ", " · "), _SENTENCE))
         note = _not_found(missing) if sentence.is_checked else f"   {_('figures not checked in this language')}"
         yield _("Cited for: “{text}”").format(text=text) + note
     if (more := len(citing) - _MAX_SENTENCES) > 0:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from perplexity.block_parser import BlockKind
 from perplexity.citations import CitedText, Marker, index_sources, unknown_links
+from perplexity.latex import unicode_text
 from perplexity.markdown import Document, RegionKind
 
 _MARK = "\ufdd0"
@@ -21,7 +22,8 @@ _LINES = re.compile(r"(?<![ \t])[ \t]*+\n[ \t>]*+")
 _CELL_EDGE = re.compile(r"(?<![ \t])[ \t]*+(?<!\\)\|[ \t]*+")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|\w{2,31});")
 _SPAN_SIGNS = re.compile(r"\A`++ ?| ?(?<!`)`++\Z")
-_MATH_SIGNS = re.compile(r"\A(?:\$\$?|\\[(\[])|(?:\$\$?|\\[)\]])\Z|\\[,;:!](?=.)|[{}]|\\(?=[%$#&])")
+_MATH_ENDS = re.compile(r"\A(?:\$\$?|\\[(\[])|(?:\$\$?|\\[)\]])\Z")
+_MATH_SIGNS = re.compile(r"\\[,;:!](?=.)|[{}]|\\(?=[%$#&])")
 _TIMES = re.compile(r"\\(?:times|cdot)(?![a-z])")
 _NUMERIC = re.compile(r"v?\d[\d.,:/×^%°\s+-]*[\w%°]{0,3}")
 _DIGIT = re.compile(r"\d")
@@ -114,8 +116,10 @@ def _changes(document: Document, markers: Sequence[tuple[int, int]]) -> list[_Ch
         if kind is RegionKind.SPAN:
             found.append(_unread(start, end, _SPAN_SIGNS.sub("", document.text[start:end])))
         elif kind is RegionKind.MATH:
-            formula = _MATH_SIGNS.sub("", _TIMES.sub("×", document.text[start:end]))
-            found.append(_unread(start, end, formula.strip()))
+            inner = _MATH_ENDS.sub("", document.text[start:end]).strip()
+            formula = _MATH_SIGNS.sub("", _TIMES.sub("×", inner)).strip()
+            exact = None if _NUMERIC.fullmatch(formula[:80]) else unicode_text(inner)
+            found.append(_unread(start, end, exact or formula))
     found.sort()
     return found
 

@@ -41,6 +41,18 @@ async def test_the_modal_shows_each_page_and_the_sentences_that_cite_it(harness:
     assert "<https://a.example/1|" in text
 
 
+async def test_formulas_and_rows_of_tables_are_shown_as_in_the_answer(harness: Driver) -> None:
+    row = "| Clouds | **Droplets** | White [2] |"
+    post = await answered(
+        harness, f"It is \\(I \\propto \\lambda^{{-4}}\\).[1]\n\n| What | How | Colour |\n|-|-|-|\n{row}\n"
+    )
+    await harness.click(post.payload, "sources")
+
+    text = shown(harness)
+    assert "Cited for: “It is I ∝ λ⁻⁴.”" in text
+    assert "Cited for: “Clouds · Droplets · White”" in text
+
+
 async def test_details_are_at_the_end_and_not_around_the_answer(harness: Driver) -> None:
     post = await answered(harness, f"{TEXT} [9]")
     async with await harness.person.choose(post.payload, "sources"):

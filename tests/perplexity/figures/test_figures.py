@@ -427,6 +427,21 @@ def test_code_and_formulas_are_checked_only_if_they_are_numbers() -> None:
     assert not_found(sentence, "nothing") == ["3.14", "28%"]
 
 
+@pytest.mark.parametrize(
+    ("formula", "text", "missing"),
+    [
+        (r"\(I \propto \lambda^{-4}\)", "I ∝ λ⁻⁴", ()),
+        (r"\[ E = m c^2 \]", "E = m c²", ()),
+        (r"\(4 \times 10^{6}\)", "4 × 10^6", ("4 × 10^6",)),
+        (r"\(\foo_{9} x\)", r"\foo_9 x", ()),
+    ],
+)
+def test_a_formula_is_shown_in_unicode_if_that_is_exact(formula: str, text: str, missing: tuple[str, ...]) -> None:
+    (one,) = checked(f"{formula} [1]", "nothing")
+
+    assert (one.text, one.not_found) == (text, missing)
+
+
 def test_a_figure_may_be_in_any_of_the_cited_sources_and_in_no_other() -> None:
     text = "It has 14 sites [1][2]. It has 15 sites [1]."
 
