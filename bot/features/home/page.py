@@ -121,8 +121,7 @@ class HomePublisher:
     async def tell(self, team_id: str, user_id: str, notice: str) -> None:
         """Update a home tab with a notice, which is escaped, even if it is not known to be open.
 
-        It stays until the person clicks or opens the tab again: the click that is told of updates the tab as well, maybe
-        later.
+        It stays until the person clicks or opens the tab again: the click before it updates the tab, too, maybe later.
         """
         self._told[team_id, user_id] = notice
         await self._show(team_id, user_id, notice)
