@@ -56,6 +56,8 @@ class StopSignals:
         finally:
             for number, handler in before.items():
                 signal.signal(number, signal.SIG_IGN if exiting else handler)
+            if self.requested():
+                _print("Stopped")
 
     def requested(self) -> bool:
         """Return whether a signal has arrived."""
@@ -96,9 +98,8 @@ class StopSignals:
                 self._exit(EXIT_FORCED)
             return
         self._requested_at = monotonic()
-        # Not through `sys.stdout`: the signal may have interrupted a write to it.
-        with suppress(OSError):
-            os.write(1, b"\nStopping  (repeat the signal to stop at once; no question is lost)\n")
+        again = "press Ctrl-C again" if number == signal.SIGINT else "repeat the signal"
+        _print(f"\nStopping  ({again} to stop at once; no question is lost)")
         late = Timer(self._seconds, self._exit, args=[EXIT_LATE])
         late.daemon = True
         late.start()
@@ -110,3 +111,9 @@ class StopSignals:
             with suppress(Exception):
                 abandon()
         os._exit(code)
+
+
+def _print(line: str) -> None:
+    # Not through `sys.stdout`: the signal may have interrupted a write to it.
+    with suppress(OSError):
+        os.write(1, f"{line}\n".encode())

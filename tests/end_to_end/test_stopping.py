@@ -148,6 +148,10 @@ async def test_every_command_stops_cleanly(start: Starter, command: str, number:
 
     assert await process.ended() == 0, start.printed()
     assert await no_server_left(start.data)
+    if command != "migrate":  # It may be done before the signal.
+        again = "press Ctrl-C again" if number == signal.SIGINT else "repeat the signal"
+        assert f"Stopping  ({again} to stop at once; no question is lost)" in start.printed()
+        assert start.printed().splitlines()[-1] == "Stopped"
     assert "Traceback" not in start.printed()
 
 
