@@ -199,6 +199,27 @@ def test_a_direct_message_shows_a_dot_until_it_is_opened(page: Page, site: Site,
     assert page.browser.find_elements(By.CSS_SELECTOR, ".unread") == []
 
 
+def test_a_page_that_is_opened_again_is_at_its_end__and_what_was_read_stays_read(page: Page, site: Site) -> None:
+    asyncio.run(_post_directly(site, "Part two of your answer"))
+    with page.emulate(look="light", width=1100, height=400):
+        page.send("hello there")
+        page.message_with("To ask something")
+        page.send("/ask What is new?")
+        page.message_with("current stable release")
+        page.open(site.address)
+        page.message_with("current stable release")
+
+        assert page.wait(lambda: page.browser.execute_script(LEFT_BELOW) < 2)
+    assert page.browser.find_elements(By.CLASS_NAME, "unread") == []
+
+
+LEFT_BELOW = """
+    const {scrollHeight, scrollTop, clientHeight} = document.querySelector("#messages");
+    return scrollHeight - scrollTop - clientHeight;
+"""
+"""How much of the channel is below what is in view."""
+
+
 def test_a_restart_is_announced_and_the_shown_messages_stay_usable(browser: WebDriver) -> None:
     page = Page(browser=browser)
     with served() as site:

@@ -23,8 +23,7 @@ export function createFollowing(list) {
 
   function arrived(message) {
     if (!asked || !start?.isConnected) start = message;
-    const { dateTime } = message.querySelector("time");
-    if (newer.hidden && Date.parse(dateTime) > performance.timeOrigin) unseen = message;
+    if (newer.hidden) unseen = message;
   }
 
   // What a person does is answered by the newest message.

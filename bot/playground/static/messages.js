@@ -59,10 +59,10 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     return block && { message, block, element: holding(block, node.id) };
   }
 
-  // Returns whether the message was not known.
+  // Returns whether the message has arrived since the page was opened, and was not known.
   function change({ channel, ts, message }) {
     const key = `${channel} ${ts}`;
-    const isNew = !shown.has(key);
+    const isNew = !shown.has(key) && Number(ts) * 1000 > performance.timeOrigin;
     const hadFocus = list.contains(document.activeElement);
     following.keep(() => {
       if (message) put(key, message);
