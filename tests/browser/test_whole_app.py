@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -260,7 +261,9 @@ def test_no_key_and_no_network__a_recorded_example_in_its_real_time_and_one_sent
         page.press_prompt("Why is the sky blue?")
         example = page.message_with("Rayleigh scattering")
         seconds = time.monotonic() - began
-        browser.save_screenshot(str(artifacts / "app-example.png"))
+        with page.emulate(look="light", width=1100, height=885):
+            ActionChains(browser).move_to_element(browser.find_element(By.ID, "title")).perform()
+            browser.save_screenshot(str(artifacts / "app-playground.png"))
 
         assert "Recorded example, not a live answer" in example.text
         assert len({address for label, address in page.links(example) if label.startswith("[")}) == 12
