@@ -51,9 +51,9 @@ class Together:
 class Core:
     """The parts of the core that features may use.
 
-    `work` are connections for the work on questions; `acks`, and those of `questions`, are for acknowledgements.
-    `slash` is the umbrella command. `start` runs work in the background, `cancel_runs` starts cancelling runs at the
-    services. `reply_listeners` are called with each reply that is paid for.
+    `work` and `acks` are pools of connections: `work` is for the work on questions, `acks` for acknowledgements, and
+    `questions` uses `acks`. `slash` is the umbrella command. `start` runs work in the background, `cancel_runs` starts
+    cancelling runs at the services. `reply_listeners` are called with each reply that is paid for.
     """
 
     settings: Settings
@@ -143,7 +143,7 @@ class Feature:
 
 @dataclass(frozen=True, kw_only=True)
 class Brought:
-    """The parts of the core and the features, without a process."""
+    """The parts of the core and of all features that exist without a running process."""
 
     commands: tuple[Command[Any, Any], ...]
     answer_parts: tuple[AnswerPart, ...]

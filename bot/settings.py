@@ -247,7 +247,7 @@ class Settings(_ProviderSettings):
     ] = None
     allowed_teams: Annotated[str, _ids("TE", "workspaces (T012AB3CD) or organizations (E012AB3CD)")] = ""
     encryption_keys: Annotated[SecretStr | None, _checked(read_keys)] = None
-    # The SDK would replace the last part of an address without a final slash by the method.
+    # Without the final slash, the SDK would replace the last part of the address by the method's name.
     slack_api_url: Annotated[Url, AfterValidator(lambda url: url.rstrip("/") + "/")] = "https://slack.com/api/"
     command_prefix: Annotated[
         str,

@@ -111,7 +111,7 @@ def _misplaced(blocks: Sequence[Dict], surface: str) -> Iterator[str]:
 
 
 def _one_of(validator: Any, choices: Sequence[Dict], value: Any, schema: Dict) -> Iterator[ValidationError]:
-    """Check a value against the choice that has its type; plain JSON Schema would say only that none fits."""
+    """Check a value only against the choice for its type; plain JSON Schema would only say that no choice fits."""
     if "discriminator" not in schema:
         yield from Draft202012Validator.VALIDATORS["oneOf"](validator, choices, value, schema)
         return

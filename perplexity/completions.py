@@ -65,8 +65,9 @@ class Completions:
     async def answer(self, question: Question, target: Target, *, started: float, deadline: Deadline) -> Answer:
         """Return the answer; its `seconds` are those since `started`.
 
-        Raises any PerplexityError, InvalidRequest before anything is sent, and RunFailed if an `offline` answer cites
-        pages anyway: it may say more than the messages do.
+        Raises any PerplexityError. If the wire cannot carry the question, InvalidRequest is raised before anything is
+        sent. If the answer to an `offline` question cites pages, RunFailed is raised, because the answer may say more
+        than the question's messages do.
         """
         self.wire.check(question)
         if question.on_event is not None:

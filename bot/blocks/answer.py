@@ -79,7 +79,7 @@ def titles_of(answer: Answer) -> str:
 def render_answer(answer: Answer, *, original: Answer | None = None) -> tuple[list[Block | Part], str]:
     """Render the notes, the text and the sources, and return the sources' titles for the text of the last message.
 
-    The notes of a part of an answer are those of the `original`.
+    If `answer` is only a part of an answer, `original` is the whole one, whose notes are rendered.
     """
     body: Sequence[Block | Part]
     used: Sequence[Source]

@@ -188,7 +188,7 @@ def _readable(written: str) -> str:
 
 
 def _render(text: str, sources: Sequence[Source]) -> str:
-    """Return what the beginning of a text becomes; code that may go on is not closed."""
+    """Return how the beginning of a text is shown; code that may still go on is left without its closing line."""
     cited, document = number_citations(text, sources), parse(text)
     shown = render_whole(insert_placeholders(cited), [link_url(source) for source in cited.sources]).rstrip()
     return _CLOSING.sub("", shown).rstrip() if is_open_code(document, last_block(document)) else shown
@@ -245,7 +245,7 @@ def _seam(message: str) -> _Seam:
     if last.kind is BlockKind.FENCE and is_open_code(document, last):
         before = line[: line.find(last.markup)]
         inner = re.sub(r"[^\s>]", " ", before)
-        # Indented lines must be inside an item, so that the line that ends the code is, too.
+        # Indented code is continued inside a list item: outside, the indented line that ends it might not end it.
         item = before if before.strip() else f"{'-':<{len(before)}}" if len(before) > 1 else before
         return _Seam(closing=f"\n{inner}{last.markup}", opening=f"{item}{last.markup}{last.info}\n")
     return _Seam(in_paragraph=document.blocks[-1].depth == 0 and last.kind is BlockKind.PARAGRAPH)

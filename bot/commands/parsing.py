@@ -68,7 +68,7 @@ _ORDINARY = re.compile(rf"[^\s`={DOUBLE_QUOTES}{SINGLE_QUOTES}]*")
 
 @dataclass(frozen=True, kw_only=True)
 class CommandWord:
-    """Characters without a space outside quotes, and their position in the text."""
+    """A word of a command, with its position in the text. It contains spaces only inside quotes or backticks."""
 
     text: str
     start: int

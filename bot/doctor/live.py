@@ -302,7 +302,7 @@ async def _outlast(run: LiveRun) -> str:
 
 
 async def _ask(run: LiveRun, provider: Provider, ask: Callable[[LiveRun, Any], Awaitable[float | None]]) -> str:
-    """Ask a provider, unless this may cost too much. A reply without a price counts at its possible cost."""
+    """Ask a provider, unless it may cost more than is left. A reply without a price counts as the most it may cost."""
     if run.spent + _CEILING > run.most:
         raise _NotTried(f"{format_amount(run.most - run.spent)} of --max-usd is left, and it may cost more.")
     run.spent += _CEILING

@@ -109,7 +109,7 @@ def _build_retry(earlier: QuestionRow, click: Click, *, text: str, key: str) -> 
 
 
 async def stop_question(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Close the question as stopped, for its asker or an admin. Its worker ends the rest."""
+    """Close the question as stopped, for its asker or an admin. A worker then ends the work on it and clears up."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None:
         return text_reply(_("I no longer have this question."))

@@ -24,7 +24,7 @@ MAX_PATTERN = 500
 
 
 class Redaction(NamedTuple):
-    """A piece of removed data: the name of its kind, and its text in plain letters."""
+    """A piece of removed data: the name of its kind, and its text as converted by `plain_letters`."""
 
     kind: str
     text: str

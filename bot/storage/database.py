@@ -243,7 +243,8 @@ async def create_indexes(conninfo: str) -> None:
     """
     async with await AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None) as connection:
         missing = [name for name in INDEXES if not await _is_valid(connection, name)]
-        # A session's lock does not survive a pooler; there, two builds only wait for each other.
+        # Behind a pooler, a session's lock would not last, so none is taken: two builds at once only wait for each
+        # other.
         if not missing or not (await is_pooled(connection) or await _locks(connection)):
             return
         for name in missing:

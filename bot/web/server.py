@@ -148,7 +148,10 @@ def security_txt(contact: str, *, now: Callable[[], datetime] = utc_now) -> web.
 
 
 async def answer_expect(request: web.Request) -> web.Response | None:
-    """Answer the header Expect: aiohttp's own answer to an unknown value is a 500 if it cannot be encoded."""
+    """Answer the header Expect.
+
+    aiohttp's own answer repeats an unknown value, and becomes a 500 if the value cannot be encoded.
+    """
     if request.headers.get("Expect", "").lower() != "100-continue":
         return web.Response(status=417, text="unknown expectation")
     try:

@@ -207,7 +207,7 @@ class CommandRunner:
     async def run(self, row: QuestionRow, progress: Progress, *, live: LiveAnswer | None = None) -> Outcome:
         """Return the outcome of a question, including a failure. Raises `ClaimLost` if another worker has claimed it.
 
-        `live` shows the answer while it is written; the visible text of an answer that breaks off stays.
+        `live` shows the answer while it is written. If the answer breaks off, the text that is already visible stays.
         """
         sent_log = SentLog(before_sending=self.before_sending)
         run = _Run(
@@ -228,7 +228,7 @@ class CommandRunner:
         return replace(outcome, sent=sent, replaced=replaced)
 
     async def _save_sent(self, row: QuestionRow, sent_log: SentLog) -> None:
-        """Save the requests sent for a question that gets no answer from here."""
+        """Save the requests sent for a question that this worker may no longer answer."""
         sent, replaced = sent_log.take_all()
         if sent is None and not replaced:
             return

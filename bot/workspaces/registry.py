@@ -370,7 +370,7 @@ class Workspaces:
         pair, now = (named.team_id, ours.id), self.clock()
         if not ours.is_enterprise_install or not named.team_id or named.team_id == ours.id:
             return
-        # Not forever: an installation of the workspace's own may replace it, and may end.
+        # Saved again after a while: an installation of the workspace's own deletes the row, and may itself end later.
         if now - self._teams.get(pair, -CACHE_SECONDS) < CACHE_SECONDS:
             return
         await self.installations.remember_team(*pair)

@@ -247,7 +247,7 @@ def judge(claim: str, passage: ChosenPassage | None, pages: Sequence[Source]) ->
 
 
 def _verdict(claim: str, text: PageText, quotation: Quotation, title: str) -> Verdict:
-    """Return the verdict of a quotation's sentences; it is unclear if none decides, or two disagree."""
+    """Return the verdict that a quotation's sentences give: `UNCLEAR` if none of them decides, or if two disagree."""
     verdicts = {decide(claim, text.sentence(at), title, *text.neighbors(at)) for at in quotation.places}
     decided = verdicts - {Verdict.UNCLEAR}
     return decided.pop() if len(decided) == 1 else Verdict.UNCLEAR

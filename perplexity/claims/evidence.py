@@ -177,7 +177,7 @@ class _Word:
 
     @property
     def links(self) -> tuple[str, ...]:
-        """The marks without commas; a date without marks has "in", as if it had a preposition."""
+        """The marks without commas; a date without other marks gets "in", as if this preposition stood before it."""
         links = tuple(mark for mark in self.marks if mark != ",")
         return links or (("in",) if isinstance(self.value, PartialDate) else ())
 
@@ -200,7 +200,11 @@ def decide(claim: str, sentence: str, title: str = "", before: str = "", after: 
 
 
 def opposes(claim: str, verdict: Verdict, sentence: str, *around: str) -> bool:
-    """Return whether a sentence gives the opposite verdict, even as hearsay; `around` is as in `decide`."""
+    """Return whether a sentence gives the opposite of `verdict`.
+
+    If it has more or fewer negations than the claim, hearsay counts too. `around` is the title and the neighbouring
+    sentences, as in `decide`.
+    """
     other = Verdict.CONTRADICTED if verdict is Verdict.SUPPORTED else Verdict.SUPPORTED
     loosely = _compare(claim, sentence, strict=False)
     if loosely is Verdict.UNCLEAR or is_question(sentence):

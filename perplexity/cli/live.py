@@ -118,9 +118,10 @@ class Screen:
     ) -> Answer:
         """Print an answer as it arrives and return it. Raises any PerplexityError; the text so far stays visible.
 
-        `above` returns the lines before the text: of the finished answer, or for None as far as they are known. With
-        `wait`, the text is printed at the end, because one of these lines may depend on all of it. `progress` shows the
-        activity until there is text; if it is not shown, this method shows the activity.
+        `above` returns the lines to print before the text. It is called with the finished answer, and earlier with None
+        for the lines that are known by then. With `wait`, the text is printed at the end, because one of these lines
+        may depend on all of it. `progress` shows the activity until there is text; if it is not shown, this method
+        shows the activity.
         """
         markdown_text = StreamingMarkdown()
         begins = Text("") if progress.is_shown else _dim(f"{FIRST_STEP} …")

@@ -194,7 +194,7 @@ def _exponent(power: re.Match[str]) -> int:
 
 
 def _unit(text: str, match: re.Match[str], word: str) -> tuple[str, int, int] | None:
-    """Return the unit that begins with a word, its power of ten, and where it ends."""
+    """Return the unit that starts with `word`, its power of ten, and its end in the text; None if there is none."""
     end, phrase = match.end(), word
     for _ in range(3 if word in INITIALS or word.lower() in INITIALS else 0):
         following = _WORD.match(text, end)

@@ -47,9 +47,10 @@ class ServerSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class HTTPSettings:
-    """The address of the HTTP server, additional hosts of requests, and the origins of pages that may call it.
+    """The HTTP server's address, additional hosts that requests may name, and the origins of pages that may call it.
 
-    `allowed_hosts` are in lower case, with or without a port; without one, the server's port is allowed too.
+    `allowed_hosts` are in lower case. A host with a port is allowed only with that port; a host without one is allowed
+    without a port and with the server's port.
     """
 
     host: str = DEFAULT_HOST

@@ -197,7 +197,10 @@ def build(config: ProviderConfig) -> OpenRouter | None:
 
 
 def translate_error(error: PerplexityError, *, provider: str) -> PerplexityError:
-    """Return an OpenRouter error as its meaning, with the provider's name: some 400s are not the asker's fault."""
+    """Return the error that an OpenRouter error stands for, with the provider's name.
+
+    Some errors with status 400 are not the asker's fault.
+    """
     error.provider = provider
     if isinstance(error, InvalidRequest) and error.message.endswith(_NO_MODEL):
         return EndpointRetired(
@@ -242,9 +245,9 @@ _BY_EFFORT: Mapping[Effort, str] = {
 def choose_model(question: Question, target: Target) -> str:
     """Return the model for a question: the named Sonar model, or the available one that suits best.
 
-    Sonar replaces a pinned model of another vendor, and one that is long gone, such as
-    `perplexity/llama-3.1-sonar-small-128k-online`: Sonar searches, which they do not. An answer from the messages alone
-    is written by the model that does not search.
+    If a model of another vendor is named, or one that is long gone, such as
+    `perplexity/llama-3.1-sonar-small-128k-online`, a Sonar model is returned, because other vendors' models do not
+    search. For an answer from the messages alone, it is `WRITING_MODEL`, which does not search.
     """
     if question.offline:
         return WRITING_MODEL

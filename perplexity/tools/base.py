@@ -122,7 +122,7 @@ def failure_text(name: str, error: PerplexityError, *, seconds: float) -> Failur
 def chain_failure_text(
     name: str, error: PerplexityError, *, seconds: float, nothing: str, notes: Sequence[str] = ()
 ) -> Failure:
-    """Return the failure of a tool on the fallback chain; `nothing` is the text if nothing was found.
+    """Return the failure of a tool that uses the fallback chain; `nothing` is its text if the services found nothing.
 
     `notes` are sentences that follow the reasons.
     """

@@ -2,8 +2,8 @@
 
 https://github.github.com/gfm/#tables-extension- drops the cells of a row beyond the header's columns; a table block of
 Slack takes 20 columns and 100 rows (https://docs.slack.dev/reference/block-kit/blocks/table-block). A wider table is
-shown as several. Placeholders are noncharacters that stay until the text is rendered: so a link cannot be split,
-escaped or neutralized, and the code that does these things never sees its address.
+shown as several. A placeholder consists of noncharacters, and is replaced by the link when the text is rendered. Until
+then, the code that splits, escapes or neutralizes the text cannot damage the link, because it never sees the address.
 """
 
 from __future__ import annotations
