@@ -127,7 +127,7 @@ async def test_every_bad_value_is_named_at_once(first: Driver) -> None:
 
 
 async def test_where_there_is_one_workspace_its_admins_may_also_raise_limits(first: Driver) -> None:
-    await set_limits(first, {"open": "50", "thread": "off", "workspace": "7"})
+    await set_limits(first, {"open": "50", "thread": "None", "workspace": "7"})
     await first.home(
         "Open questions per person: *50* (default: 5)",
         "Questions in a thread each minute: *no limit* (default: 6)",

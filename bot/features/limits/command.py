@@ -87,7 +87,7 @@ def parse_limit(text: str, *, bound: int | None = None) -> int | None:
     text = text.strip()
     if not text:
         return None
-    if text.casefold() == OFF and bound is None:
+    if text.casefold() in OFF_WORDS and bound is None:
         return 0
     if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= (bound or HIGHEST):
         raise ValueError(allowed(bound))
@@ -276,7 +276,6 @@ def parse(text: str) -> LimitRequest:
         raise UsageError(_("Add a number for `{name}`, `off` or `reset`.").format(name=name))
     if value in RESETS:
         return LimitRequest(name=name)
-    value = OFF if value in OFF_WORDS else value
     try:
         parse_limit(value)
     except ValueError as error:
