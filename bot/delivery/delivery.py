@@ -33,13 +33,13 @@ SLACK_ERROR_TRIES = 3
 """After this many internal errors of Slack at one message, the message is sent as plain text."""
 
 UNVERIFIABLE_TRIES = 2
-"""After this many posts without a clear reply that cannot be looked up, the next route is tried."""
+"""After this many posts that got no clear reply and cannot be looked up, the next route is tried."""
 
 UNVERIFIABLE_PAUSE_SECONDS = 45.0
-"""The pause before such a post is repeated; it has probably arrived, and Slack may recover meanwhile."""
+"""The pause before a post that cannot be looked up is repeated; it probably arrived, and Slack may recover by then."""
 
 SLACK_ERROR_PAUSE_SECONDS = 25.0
-"""The same pause after an error of Slack: the post has probably not arrived."""
+"""The shorter pause if Slack replied with a server error (5xx): the post has probably not arrived."""
 
 MAX_WAIT_SECONDS = 300.0
 """Routes that asked for a pause are tried again after this time at the latest."""
@@ -81,7 +81,7 @@ class FirstPost:
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """Posts the messages of questions; `clock` is monotonic, `jitter` returns a random number between two."""
+    """Posts the messages of questions; `clock` is monotonic, `jitter` returns a random number between its arguments."""
 
     questions: QuestionStore
     database_retry: DatabaseRetry
@@ -122,7 +122,7 @@ class Delivery:
     async def _send_part(self, part: OutgoingPart, *, recorded: Route | None) -> tuple[bool, int]:
         """Post one part with retries; return whether it is posted, and the uses of the response_url so far.
 
-        `recorded` is the route of its first post, if that is already recorded.
+        `recorded` is the route of the part's first post if the database already records that post, otherwise None.
         """
         state = _PartState(started=self.clock())
         while self._elapsed(state.started) < MAX_DELIVERY_SECONDS:

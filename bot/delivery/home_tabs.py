@@ -1,4 +1,4 @@
-"""Informs the home tabs; does nothing if no feature shows one."""
+"""Passes changes on to the home tabs; does nothing if no feature shows them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bot.slack.views import Views
 
 
 class Shows(Protocol):
-    """Shows home tabs, in the background; a `notice`, escaped, is the result of a click."""
+    """Shows home tabs in the background. A `notice` is text on the result of a click, already escaped."""
 
     def opened(self, team_id: str, user_id: str, notice: str = "") -> None:
         """Show the home tab to a person who has it open, and keep it up to date from now on."""
@@ -30,7 +30,7 @@ class Shows(Protocol):
 class HomeTabs:
     """The home tabs of people. `views` publishes them; `withdrawal` deletes the answers that people delete there.
 
-    `language` returns that of a person. The feature that shows the tabs sets `shown_by`.
+    `language` returns the language of a person. The feature that shows the tabs sets `shown_by`.
     """
 
     views: Views

@@ -1,7 +1,7 @@
-"""Tells people whose question waits for its turn how long this takes, and who is ahead of them.
+"""Tells people how long their question waits for its turn, and how many people are ahead of them.
 
-For a message, this is the status of its thread, which uses none of the edits that answers share; for a command, it
-appears once, in its acknowledgement.
+A question in a message gets a status in its thread, which does not count towards the limit on edits of messages. For a
+command, the acknowledgement is replaced once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bot.translation import ngettext, number
 log = logging.getLogger(__name__)
 
 PlaceMessage = Callable[[str], OutgoingMessage]
-"""Returns the message that tells the asker of a command who is ahead."""
+"""Builds the message that tells the asker of a command who is ahead, from the text of `place_sentence`."""
 
 LOOK_SECONDS = 3.0
 """The pause between two checks of the queue."""
@@ -38,9 +38,9 @@ STATUS_SECONDS = 10.0
 """The shortest time between two changes of a status."""
 
 POST_SECONDS = 2.0
-"""How long posting the message for a command may take, so that it does not come after an answer.
+"""The most time to post the message for a command, so that it does not arrive after the answer.
 
-A question that will begin sooner gets no message.
+A question that should begin within this time gets no message, unless it has already waited for some seconds.
 """
 
 AT_ONCE = 10
@@ -52,10 +52,10 @@ SHOWN_SECONDS = 60.0
 
 
 TOLD_AFTER_SECONDS = 5.0
-"""For a shorter wait nothing is said: the answer comes soon."""
+"""The longest wait that is not mentioned, since the answer comes soon."""
 
 MANY_PEOPLE = 10
-"""From this number on, people ahead are mentioned if the duration is unknown."""
+"""The fewest people ahead for which a wait of unknown duration is mentioned."""
 
 
 def waits_long(place: Waits, *, waited: float = 0.0) -> bool:
@@ -82,7 +82,7 @@ def _ahead(place: Waits) -> str:
 
 
 def _busy(place: Waits) -> str:
-    # Slack shows it after the app's name.
+    # Slack shows the status after the app's name.
     return _("is busy. {place}").format(place=place_sentence(place))
 
 
@@ -92,7 +92,11 @@ def _rounded(seconds: float) -> str:
 
 @dataclass(kw_only=True)
 class _Watched:
-    """A question watched since a moment; its asker has been told of a wait of `told` seconds."""
+    """A question whose place is watched.
+
+    `since` is the time by the clock when watching began, `told` the wait in seconds that its asker knows of. `status`
+    is the last status set in its thread, and `at` the time when it was set.
+    """
 
     question: NewQuestion
     message: PlaceMessage | None
@@ -105,10 +109,10 @@ class _Watched:
 
 @dataclass(kw_only=True)
 class QueuePlaces:
-    """Watches the places of the questions that this process received: one query for all, none without any.
+    """Watches the places of the questions that this process received, with one query for all of them.
 
-    `replace_original` replaces the acknowledgement of a command. `start` runs work in the background; `sleep` and
-    `clock` are the pause and the clock.
+    `replace_original` replaces the acknowledgement of a command. `start` runs a coroutine in the background. `clock`
+    returns seconds.
     """
 
     questions: QuestionStore
@@ -121,9 +125,10 @@ class QueuePlaces:
     _added: asyncio.Event = field(default_factory=asyncio.Event)
 
     def watch(self, question: NewQuestion, place: Waits, message: PlaceMessage | None) -> None:
-        """Show the place of a question until it begins or ends. Returns at once.
+        """Show the place of a question until it begins or ends. Return at once.
 
-        `place` is its place when it was received, which the asker of a command knows; `message` is for a command.
+        `place` is the place when the question was received; the acknowledgement of a command has already named it.
+        `message` builds the message for a command, and is None for a question in a message.
         """
         if len(self._watched) >= MAX_WATCHED or (place.seconds is None and not waits_long(place)):
             return
@@ -134,7 +139,7 @@ class QueuePlaces:
         self._added.set()
 
     async def run(self) -> None:
-        """Check repeatedly until cancelled, while questions wait."""
+        """Check the queue every few seconds while questions wait, until cancelled."""
         while True:
             await self._added.wait()
             self._added.clear()
@@ -155,17 +160,17 @@ class QueuePlaces:
                 if own.message is not None:
                     self._correct(own, place, waited)
                 elif own.status or waits_long(place, waited=waited):
-                    # In the language of its request, as is what follows.
+                    # The context of the request sets the language of the status.
                     status, age = own.context.run(_busy, place), self.clock() - own.at
                     if age > SHOWN_SECONDS or (status != own.status and age >= STATUS_SECONDS):
                         moved.append((own, question_id, status))
             elif own.status:
-                # Includes begun questions: a status may have arrived after the message that removes it.
+                # Also for a question that has begun: its status may have arrived after the message that removes it.
                 moved.append((own, question_id, ""))
             else:
                 del self._watched[question_id]
         moved.sort(key=lambda one: one[0].at)
-        # Each runs in the context of its request, which names the workspace.
+        # Each status is set in the context of its request, which names the workspace.
         shown = [
             asyncio.create_task(self._show(own, question_id, status), context=own.context)
             for own, question_id, status in moved[:AT_ONCE]

@@ -35,7 +35,7 @@ DIGEST_SURFACE = "digest"
 """The surface of a digest's questions, whose text no person typed."""
 
 MAX_UNCONFIRMED = 2
-"""The most posts of a part to a response_url without a clear reply from Slack: each may be a copy."""
+"""How often a part may be posted to a response_url without a clear reply from Slack: each post may be a duplicate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class OutgoingPart:
 
     @property
     def private(self) -> bool:
-        """Whether only the asker may see the part, although others can read the place of the question."""
+        """Whether only the asker may see the part, and the question was asked in a channel that others can read."""
         return self.message.private and self.row.surface in CHANNEL_THREADS
 
     @property
@@ -67,7 +67,7 @@ class OutgoingPart:
 
     @property
     def question_id(self) -> str:
-        """The question's id, by which its messages are found."""
+        """The question's id, which the metadata of its messages contains."""
         return str(self.row.id)
 
 
@@ -181,11 +181,10 @@ class EditMessageRoute:
         return _message_to_edit(part.row, part.number) is not None and not part.private
 
     async def post(self, part: OutgoingPart) -> PostResult:
-        """Replace the pending message.
+        """Replace the pending message with the part.
 
-        If it cannot be changed, delete it: it would otherwise say forever that it is searching.
-
-        If it can be changed only after a long pause, it is deleted too, since another route is tried first.
+        Delete the message if Slack does not let the app change it, or only after a long pause. Another route then posts
+        the part, and the pending message would say forever that the app is searching.
         """
         channel, ts = part.row.channel_id, _message_to_edit(part.row, part.number) or ""
         result = await self.chat.update(channel, ts, part.message)
@@ -310,7 +309,7 @@ def leaves_placeholder(row: QuestionRow, audience: Audience) -> bool:
 
 
 async def post_once(chat: Chat, part: OutgoingPart, *, channel: str, thread_ts: str | None) -> PostResult:
-    """Post the part unless it is already there; in a thread, update what was found: it may be the pending message."""
+    """Post the part unless it is already there; in a thread, update the message found, which may be the pending one."""
     found: LookupResult = NotFound()
     if part.maybe_posted:
         found = await chat.find(

@@ -74,8 +74,8 @@ class StatusMessages:
         """Post the pending message that a listener could not post, and return the updated row.
 
         In a thread, the answer replaces this message; after a click, the message replaces the one with the button. A
-        question asked by a button below an answer gets none: its answer follows that one, and the click was replied to.
-        Raises ClaimLost if another worker took over.
+        question asked by a button below an answer gets no pending message, because the click has been replied to and
+        the new answer comes below the old one. Raises ClaimLost if another worker took over.
         """
         message = escaping.sanitize_message(message)
         if row.thread_ts is not None:
@@ -95,7 +95,7 @@ class StatusMessages:
             )
 
     async def replace_original(self, url: str | None, message: OutgoingMessage | None) -> PostResult:
-        """Replace the message that a response_url belongs to, or delete it; tried once."""
+        """Replace the message that a response_url belongs to; delete it if `message` is None. Tried once."""
         if url is None or not is_slack_url(url, slack_api_url=self.slack_api_url):
             return Sent()
         if message is None:
@@ -193,7 +193,7 @@ class StatusMessages:
 
 
 MAX_PROGRESS_USES = 3
-"""The most uses of a response_url, of five, for progress and the pending message; the others are the answer's."""
+"""The most of the five uses of a response_url for progress and the pending message; the answer needs the others."""
 
 
 @dataclass(kw_only=True)

@@ -77,7 +77,10 @@ class AnswerWithdrawal:
             return _("I can’t reach my database just now, so I kept the question. Please delete it again in a minute.")
 
     async def _find(self, row: QuestionRow) -> list[str] | Deleted:
-        """Return the `ts` of the messages to delete, or why none is deleted. Raises NotClearedUp."""
+        """Return the `ts` of the messages to delete, or the result if none is deleted.
+
+        Raises NotClearedUp if Slack is unavailable.
+        """
         if row.thread_ts is None:
             return Deleted.ALL
         page = await self.reader.read(row.channel_id, row.thread_ts, since=row.asked_after)
@@ -101,9 +104,9 @@ class AnswerWithdrawal:
 
 
 def find_answer(messages: Sequence[Mapping[str, Any]], row: QuestionRow) -> list[str] | None:
-    """Return the `ts` of a question's messages, the last one first; None if another message came after them."""
+    """Return the `ts` of a question's messages, the last first; None if another message came after the question."""
     own = [str(message["ts"]) for message in messages if _belongs_to(message, row)]
-    # The first message may be the root, which the app has posted for a question from a form.
+    # The earliest of these may be the root of the thread, which the app posts for a question from a form.
     began = min(map(seconds_of, [row.asked_ts, *own]))
     others = [ts for message in messages if (ts := message.get("ts")) not in own and seconds_of(ts) > began]
     return None if others else own[::-1]

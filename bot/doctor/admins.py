@@ -22,10 +22,10 @@ _SET = "SELECT EXISTS (SELECT FROM budgets WHERE amount > 0) AS budgets"
 
 
 async def check_admins(context: Context) -> Sequence[Finding]:
-    """Return the named people whom Slack does not know, and whether anyone receives notices on budgets.
+    """Check that Slack knows everyone in ADMIN_USER_IDS, and that someone receives notices on budgets.
 
-    Return nothing if Slack cannot be asked, which its own check reports. With OAuth, an id belongs to one of many
-    workspaces.
+    Return nothing if Slack cannot be reached, which the check of Slack reports. Return nothing with OAuth either, since
+    an id may then belong to any of many workspaces.
     """
     settings = context.settings
     if settings.slack_bot_token is None:
@@ -84,7 +84,7 @@ async def _is_no_group(slack: AsyncWebClient, group: str) -> bool:
 
 
 async def _has_admins(slack: AsyncWebClient) -> bool:
-    """Return whether Slack lists an admin, or does not say."""
+    """Return whether Slack lists an admin; True if Slack does not answer."""
     team = str((await slack.auth_test()).get("team_id", ""))
     return await AdminList(slack).read(team) != []
 

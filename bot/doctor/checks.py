@@ -28,7 +28,7 @@ UNREADABLE = (OperationalError, ReadOnlySqlTransaction, UndefinedColumn, Undefin
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine as `asyncio.run` does, without waiting for threads that still look up a name."""
+    """Run a coroutine as `asyncio.run` does, without waiting for threads that still look up a host name."""
     loop = asyncio.new_event_loop()
     try:
         loop.set_default_executor(DaemonExecutor())
@@ -52,7 +52,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One result of a check, with its title unless it has one of its own.
+    """One result of a check; without a `title`, the report shows the title of the check.
 
     `text` and `fix` are sentences that contain no secret. An error that `blocks` fails a release.
     """
@@ -174,9 +174,10 @@ DATABASE_HINT = f"{NETWORK} Is the host in DATABASE_URL right?"
 
 @dataclass(frozen=True)
 class Check:
-    """One check. It is skipped if one of the settings that it `needs` is invalid.
+    """One check, which is skipped if one of the settings that it `needs` is invalid.
 
-    `hint` is the fix if it does not end within `seconds`. All errors of one that `blocks` fail a release.
+    `hint` is the fix that is shown if the check takes longer than `seconds`. If the check `blocks`, all of its errors
+    fail a release.
     """
 
     title: str
@@ -191,9 +192,9 @@ class Check:
 def reading_database(
     read: Callable[[Context, AsyncConnection[DictRow]], Awaitable[T | list[Any]]],
 ) -> Callable[[Context], Awaitable[T | list[Any]]]:
-    """Return the check with a connection to the database at DATABASE_URL.
+    """Decorate a check that reads the database, to pass it a connection to DATABASE_URL.
 
-    It finds nothing if the database cannot be read, which the database's own check reports.
+    If the database cannot be read, the check finds nothing; the check of the database reports that.
     """
 
     @wraps(read)

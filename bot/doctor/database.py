@@ -41,7 +41,7 @@ def _is_writable_folder(folder: Path) -> bool:
 
 DATABASE = "Database"
 OLDEST = 14
-"""The oldest Postgres that this version supports: docs/production.md"""
+"""The oldest version of Postgres that the app supports (docs/production.md)."""
 
 _COPY = "Copy DATABASE_URL again. In the password, write signs such as @ : / # % as %40 %3A %2F %23 %25."
 _FULL = (
@@ -173,7 +173,7 @@ _LATE = """
     FROM questions
     WHERE late_seconds > %(seconds)s AND received_at > now() - interval '7 days'
 """
-"""Dropped events stay recorded for about an hour."""
+"""Counts the late messages of the last week. Events that Slack has dropped stay recorded for about an hour."""
 
 
 _NONE_LATE = (
@@ -196,7 +196,7 @@ _DROPPED = warning(
 async def check_events(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
     """Return whether Slack has dropped events or delivered messages late; late delivery means Delayed Events are on.
 
-    No method of Slack says whether they are switched on.
+    No method of Slack says whether Delayed Events are switched on.
     """
     row = await (await connection.execute(_LATE, {"seconds": LATE_AFTER_SECONDS})).fetchone()
     dropped = [_DROPPED] if row and row["limited"] else []

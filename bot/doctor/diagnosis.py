@@ -1,4 +1,4 @@
-"""The list of checks, in the order of the report. A new check of the core is a line in `CHECKS`."""
+"""The list of checks and the order of the report. To add a check of the core, add a line to `CHECKS`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ORDER = (
     "Late events", "Audit log", "Retention", "Budgets", "Limits", "Admins", "Shortcuts", "Workspace", "Workspaces",
     "Port",
 )  # fmt: skip
-"""The order of the report; checks with other titles follow. They run concurrently."""
+"""The titles of checks in the order of the report; other titles follow. All checks run concurrently."""
 
 
 async def diagnose(

@@ -48,10 +48,13 @@ MAX_SLACK_CALLS, MAX_CHECKING_CALLS = 40, 27
 MAX_PROVIDER_CALLS = 8
 
 WAIT_SECONDS, LOOKS = 60, 3
-"""How long a person has for each of the two steps, and how often the run checks during this time."""
+"""The seconds that a person has to press a button, or to stop an answer, and how often the run checks in this time."""
 
 MARK, KEPT = "doctor-live", "doctor-live-kept"
-"""The names in the metadata of messages. A run deletes every thread whose first message has the first name."""
+"""The name in the metadata of a run's messages, and the name if its thread is to be kept.
+
+A run deletes every thread whose first message has the first name.
+"""
 
 REMEMBERED = timedelta(days=30)
 """How far back the run looks for such threads."""
@@ -72,10 +75,10 @@ class _Wrong(Exception):
 
 @dataclass(kw_only=True)
 class LiveRun:
-    """A run in a channel: its limit (`most`) and amount `spent`, in micro-dollars, and its current step.
+    """A run of the live checks in a channel.
 
-    `file` receives a line of JSON without texts for each finding, and `show` the text for a person. `figures` are those
-    of the current check.
+    `spent` is the cost so far and `most` its limit, both in micro-dollars. For each finding, `file` receives a line of
+    JSON without texts, and `show` the text for a person. `figures` are the measurements of the current check.
     """
 
     settings: Settings
@@ -145,7 +148,7 @@ class LiveRun:
         self.taken(await self.streams.stop(self.channel, ts, question=self.mark, part=1, blocks=below))
 
     def taken(self, result: PostResult | StreamResult) -> str:
-        """Return the `ts` of an accepted message, or raise with Slack's name of the error."""
+        """Return the `ts` of an accepted message. Raises `_Wrong`, which contains Slack's name of the error."""
         if isinstance(result, Sent):
             return result.ts or ""
         self.figures["error"] = result.error
@@ -182,7 +185,7 @@ class LiveRun:
 
 
 Check = Callable[[LiveRun], Awaitable[str]]
-"""Returns a sentence on what holds; raises an error if something does not."""
+"""Tries an assumption of the app: returns a sentence that says it holds, or raises an error."""
 
 
 async def _try_token(run: LiveRun) -> str:
@@ -214,7 +217,8 @@ async def _always() -> bool:
 
 
 async def _begin_thread(run: LiveRun) -> str:
-    await run.find_thread()  # If a thread could not be found again, nothing is posted.
+    # Raises if threads cannot be looked up: nothing is posted that could not be found and deleted later.
+    await run.find_thread()
     run.mark = KEPT if run.keep else MARK
     message = OutgoingMessage(text="`python -m bot doctor --live` tries Slack in this thread.")
     run.root = run.taken(await run.chat.post(run.channel, message, question=run.mark, part=0))
@@ -335,10 +339,11 @@ async def _answer(run: LiveRun, provider: Provider) -> float | None:
 async def _cancel(run: LiveRun, provider: PerplexityProvider) -> float | None:
     """Cancel an answer that has begun; only the service's invoice shows whether it is billed."""
     cost = None
-    with suppress(RunFailed, StreamTruncated):  # They end a stream that is cancelled.
+    with suppress(RunFailed, StreamTruncated):  # One of these errors ends a stream that is cancelled.
         async for event in provider.stream(_QUESTION):
             if isinstance(event, RunStarted):
-                for _ in range(2):  # The client also cancels a stream that ends without its last event.
+                # Count two calls: the client itself also cancels a stream that ends without its last event.
+                for _ in range(2):
                     await run.requests.record("", "cancel", "")
                 await provider.cancel(event.id)
                 run.figures["finished"] = 0

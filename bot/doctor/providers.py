@@ -82,7 +82,10 @@ _XAI_KEYS = (
 
 
 async def check_x_posts(context: Context) -> Sequence[Finding]:
-    """Ask xAI about the key. Return nothing without a key: a deep dive then says so."""
+    """Ask xAI whether it accepts the key.
+
+    Return nothing without a key: OpenRouter then reads the posts, or a deep dive says that it has none.
+    """
     settings = context.settings
     key = settings.xai_api_key
     if key is None:
@@ -100,7 +103,7 @@ async def check_x_posts(context: Context) -> Sequence[Finding]:
 
 
 def _x_posts_failure(error: PerplexityError) -> Finding:
-    """Return a warning about posts; the app runs without them, so no problem here is a fault."""
+    """Return a warning, not an error, whatever the problem is: the app runs without posts on X."""
     match error:
         case AuthenticationError() | InvalidRequest():
             return warning("xAI refuses the key.", fix=_XAI_KEYS)

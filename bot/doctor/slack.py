@@ -1,6 +1,6 @@
 """Checks of Slack: the tokens, their scopes, the signing secret, the installation and the clock.
 
-No Slack method says which events an app is subscribed to.
+The events that the app is subscribed to are not checked: no method of Slack tells them.
 
 https://docs.slack.dev/authentication/verifying-requests-from-slack
 https://docs.slack.dev/reference/methods/auth.test
@@ -33,7 +33,7 @@ CLOCK = "Clock"
 
 WARN_SKEW = 60
 FAULT_SKEW = 240
-"""Seconds; at 300 every request is refused."""
+"""The differences of the clocks, in seconds, that are a warning and an error; at 300 every request is refused."""
 
 
 def clock_findings(headers: Mapping[str, str], *, now: float) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ _CLOSED = {
 
 
 async def check_installation(context: Context) -> Sequence[Finding]:
-    """Return a finding if the app was uninstalled, or the local page would take a workspace's questions."""
+    """Return a finding if the app was uninstalled, its token revoked, or no token is set for a workspace's database."""
     return [] if {"slack_bot_token", "slack_oauth_client_id"} & context.invalid else await _read_installation(context)
 
 
@@ -80,7 +80,7 @@ async def _read_installation(context: Context, connection: AsyncConnection[DictR
 
 
 def _no_playground(team: str | None) -> Sequence[Finding]:
-    """Return a finding if the local page would take the questions of a workspace."""
+    """Return a finding if the database belongs to a workspace, since the local page must not answer its questions."""
     if team is None:
         return []
     text = f"The database is that of a workspace ({team}), and no Slack token is set: the app does not start."
@@ -155,7 +155,7 @@ async def check_slack(context: Context) -> Sequence[Finding]:
 async def _check_without_token(context: Context) -> Sequence[Finding]:
     """Check the parts that need no token: the connection, the signing secret, the clock.
 
-    Each workspace then has a token of its own. https://docs.slack.dev/reference/methods/api.test
+    With OAuth, each workspace has a token of its own. https://docs.slack.dev/reference/methods/api.test
     """
     secret = list(_signing_secret(context.settings.slack_signing_secret))
     try:

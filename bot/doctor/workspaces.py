@@ -30,7 +30,7 @@ LISTED = 10
 """The most workspaces that a finding names."""
 
 TRIED = 20
-"""The most workspaces whose tokens are tried, and the most of their keys."""
+"""The most tokens of workspaces that are tried, and the most of the workspaces' own keys."""
 
 _INSTALLED = """
     SELECT id, enterprise_id, is_enterprise_install, refresh_error, refresh_token IS NOT NULL AS rotates,
@@ -59,7 +59,7 @@ _LOCAL_ONLY = failure(
 async def check_workspaces(context: Context) -> Sequence[Finding]:
     """Check every installation; return nothing without OAuth.
 
-    The check of the database reports an unreachable database.
+    If the database cannot be read, this check finds nothing, and the check of the database reports it.
     """
     settings = context.settings
     if not settings.oauth_configured:
@@ -84,7 +84,7 @@ async def _read_installations(context: Context, connection: AsyncConnection[Dict
 
 
 def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator[Finding]:
-    """Yield the problems of installations, from their rows."""
+    """Yield the number of installations and their problems, from their rows."""
     yield ok(f"{len(rows)} have installed the app.")
     foreign = [
         row["id"]
@@ -123,7 +123,7 @@ def _organizations(rows: Sequence[DictRow], taken_off: Sequence[str]) -> Iterato
 
 
 async def _secrets(connection: AsyncConnection[DictRow], keys: Sequence[bytes]) -> Sequence[Finding]:
-    """Return whether every secret can be decrypted, and whether all keys are still needed."""
+    """Return a finding that says whether every secret can be decrypted, and whether the first key is enough."""
     ring = KeyRing.of(keys)
     if lost := await unreadable(connection, ring):
         owners = sorted({place.partition(":")[0] for place in lost})
@@ -162,7 +162,7 @@ def _decrypted(ring: KeyRing, rows: Sequence[DictRow]) -> Iterator[tuple[DictRow
 
 
 async def _try_tokens(context: Context, tokens: Mapping[str, str]) -> Sequence[Finding]:
-    """Return the tokens that Slack refuses or that lack scopes; an unreachable Slack is reported elsewhere."""
+    """Return findings on tokens that Slack refuses or that lack scopes; tokens that could not be tried are left out."""
     granted = await asyncio.gather(*(_ask_for_scopes(context, token) for token in tokens.values()))
     refused: dict[str, list[str]] = defaultdict(list)
     lacking: dict[str, list[str]] = defaultdict(list)
@@ -201,7 +201,7 @@ async def _ask_for_scopes(context: Context, token: str) -> frozenset[str] | str 
 
 
 async def _try_keys(context: Context, keys: Sequence[tuple[DictRow, str]]) -> Sequence[Finding]:
-    """Return the workspaces' own keys that their services refuse."""
+    """Return a warning for each of the workspaces' own keys that its service refuses."""
     found = await asyncio.gather(*(_try_key(context, row["provider"], key) for row, key in keys))
     return [
         warning(
