@@ -1,4 +1,4 @@
-"""Clicks on the buttons of the app's messages: retry and stop."""
+"""Clicks on the retry and stop buttons of the app's messages."""
 
 from __future__ import annotations
 
@@ -39,16 +39,17 @@ _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to every button."""
+    """Listen to the buttons that retry or stop a question, and to that of `python -m bot doctor --live`."""
     button(app, context, _RETRY_ACTIONS, retry_question)
     button(app, context, "stop", stop_question)
     button(app, context, LIVE_PRESS, take_live_press)
 
 
 async def retry_question(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Ask the clicked question again, for the same asker, or for a longer time; reply only if this is impossible.
+    """Ask the clicked question again for its asker, or, with `PAST_WEEK`, ask it for the past week.
 
-    Otherwise the worker replaces the clicked message. However often the button is clicked, the question is asked once.
+    Several clicks ask the question once. The reply says why this is impossible. If it is possible, the new answer
+    usually replaces the clicked message, and there is no reply.
     """
     earlier = await clicked_question(click, context)
     if earlier is None or not click.is_by_asker(earlier):
@@ -57,7 +58,7 @@ async def retry_question(click: Click, context: ListenerContext) -> ClickReply |
             _(UNKNOWN_QUESTION) if earlier is None else _("Only the person who asked can try this again.")
         )
     if earlier.state == "stopped" and earlier.just_settled:
-        return None  # The second click of a double click on Stop, where "Start again" is now.
+        return None  # The second click of a double click on Stop hit "Start again", which had just taken its place.
     wider = click.action_id == PAST_WEEK
     text = _past_week(earlier, context) if wider else earlier.text
     if text is None:
@@ -69,13 +70,13 @@ async def retry_question(click: Click, context: ListenerContext) -> ClickReply |
         context.metrics.received(command=earlier.command, surface="click")
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
         if question.action and question.thread_ts is None:
-            # Its answer does not replace the failure, so nothing else says that the question is being asked again.
+            # The answer will not replace the failure message, so only this reply says that the question is asked again.
             return text_reply(_("Trying again."))
     return await submission_refusal(submitted, question, context)
 
 
 def _past_week(earlier: QuestionRow, context: ListenerContext) -> str | None:
-    """Return the text that asks the same for the past week; None if the command has no such text."""
+    """Return the text that asks the earlier question for the past week; None if its command has no such text."""
     command = command_of(earlier, context.commands)
     if command is None or command.past_week is None:
         return None
@@ -86,7 +87,10 @@ def _past_week(earlier: QuestionRow, context: ListenerContext) -> str | None:
 
 
 def _build_retry(earlier: QuestionRow, click: Click, *, text: str, key: str) -> NewQuestion:
-    """Return the question with this text; in a thread its answer replaces the clicked message."""
+    """Return a question like the earlier one but with this text; in a thread, its answer replaces the clicked message.
+
+    `key` names the button.
+    """
     in_thread = earlier.thread_ts is not None
     return NewQuestion(
         id=uuid4(),
@@ -109,7 +113,10 @@ def _build_retry(earlier: QuestionRow, click: Click, *, text: str, key: str) -> 
 
 
 async def stop_question(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Close the question as stopped, for its asker or an admin. A worker then ends the work on it and clears up."""
+    """Close the clicked question as stopped if its asker or an admin clicked.
+
+    A worker then ends the work on the question and clears up.
+    """
     row = await clicked_question(click, context, needs_text=False)
     if row is None:
         return text_reply(_("I no longer have this question."))
@@ -131,7 +138,7 @@ async def stop_question(click: Click, context: ListenerContext) -> ClickReply | 
 
 
 async def _why_not_stopped(row: QuestionRow, click: Click, context: ListenerContext) -> str | None:
-    """Return why the person who clicked may not stop a question; None if they may."""
+    """Return the text that says why the person who clicked may not stop a question; None if the person may."""
     if click.is_by_asker(row):
         return None
     try:
@@ -142,7 +149,7 @@ async def _why_not_stopped(row: QuestionRow, click: Click, context: ListenerCont
 
 
 async def take_live_press(click: Click, context: ListenerContext) -> ClickReply:
-    """Delete the message with the button, which shows `doctor --live` that the press arrived."""
+    """Delete the message with the button; `doctor --live` sees from this that the press has arrived."""
     if (ts := click.message_ts(click.channel)) is not None:
         await context.chat.delete(click.channel, ts)
     return text_reply(_("Your press has arrived."))

@@ -56,7 +56,10 @@ MAX_WAIT_SECONDS = 600.0
 """How long a worker waits for the asker's profile; then the question fails."""
 
 FILE_WAIT_SECONDS = 5.0
-"""The same for a file, for which a stopping process waits, and for the author of another message."""
+"""How long to wait for the profile of a file's recipient, or of the author of another message.
+
+This is short, since a process that is stopping waits for its files to be sent.
+"""
 
 MAX_PAUSE_SECONDS = 15.0
 
@@ -83,11 +86,10 @@ class CurrentInstallation(Protocol):
 
 @dataclass(kw_only=True)
 class Admission:
-    """Decides who is answered: without `external` only members, with it everyone, unless a channel says otherwise.
+    """Decides whose questions are answered: everyone's if `external` is true, otherwise only those of members.
 
-    `clock` and `sleep` are for pauses.
-
-    Others get a private message, and no provider is used for them.
+    A channel's own setting overrides `external`. People who are refused get a private message unless they only
+    replied in a thread, and their questions reach no provider. `clock` and `sleep` time the retries.
     """
 
     client: AsyncWebClient
@@ -109,13 +111,13 @@ class Admission:
         profile = self.profiles.cached(user_id)
         user_team = user_team_of(body)
         if profile is None and ours.enterprise_id is not None:
-            return False  # Its workspaces are not all known, but a profile names the organization.
+            return False  # Not all workspaces of the organization are known; a profile would name the organization.
         return affiliation_of(profile, user_team=user_team, ours=ours) is Affiliation.EXTERNAL
 
     async def refuses(self, body: dict[str, Any], user_id: str, channel_id: str, intake: Intake) -> bool:
         """Return whether a person is known to be an outsider, and the channel is not open to outsiders.
 
-        The channel's settings are read for outsiders only; if that takes too long, they are refused.
+        The channel's settings are read for outsiders only; if reading takes too long, the outsider is refused.
         """
         if not self.is_known_outsider(body, user_id):
             return False
@@ -127,7 +129,10 @@ class Admission:
         return preferences.channel.external is not True
 
     async def record_sender(self, body: dict[str, Any], user_id: str) -> None:
-        """Save the other workspace of a sender according to an event, for the workers. Raises database errors."""
+        """Save a sender's workspace for the workers, if an event names another one than the app's.
+
+        Raises database errors.
+        """
         ours = self.installation.identity or Identity(team_id=str(body.get("team_id") or ""))
         user_team = user_team_of(body)
         if ours.ids and is_other_workspace(user_team, ours=ours):
@@ -158,14 +163,17 @@ class Admission:
             return Outcome(messages=(unsure,), state="failed", error="AskerUnknown")
         log.info("asker.refused", extra=row.ids | {"surface": row.surface})
         if row.surface in CHANNEL_THREADS:
-            # Someone who only replies did not call the app, and gets no notice.
+            # A person who replied in a thread without mentioning the app gets no notice.
             if row.surface == "mention":
                 await self._reply_in_thread(row)
             return Outcome(messages=(), state="failed", error="OutsideAsker")
         return Outcome(messages=(text_message(_(MEMBERS_ONLY)),), state="failed", error="OutsideAsker")
 
     def _is_open(self, row: QuestionRow) -> bool:
-        """Return whether everyone may ask this in its channel; the channel's own setting overrides the app's."""
+        """Return whether everyone may ask this question in its channel.
+
+        The channel's setting overrides the app's, but never opens `MEMBERS_COMMANDS` to others.
+        """
         of_channel = row.preferences.channel.external
         return self.external if of_channel is None else of_channel and row.command not in MEMBERS_COMMANDS
 
@@ -184,7 +192,7 @@ class Admission:
         return None if verdict is None else verdict is Affiliation.INTERNAL
 
     async def asker_refusal(self, user_id: str) -> str | None:
-        """Return why a user is not answered; None if they are."""
+        """Return the text that says why a user is not answered; None if the user is answered."""
         match await self.admits(user_id):
             case True:
                 return None
@@ -195,11 +203,11 @@ class Admission:
 
     @property
     def _unknown(self) -> str:
-        """Return why it is unknown whether someone is a member."""
+        """Return the text for a person whose membership could not be checked."""
         return _(MEMBER_FORBIDDEN if workspace_key() in self._forbidden else MEMBER_UNKNOWN)
 
     async def is_member(self, row: QuestionRow, user_id: str, user_team: str) -> bool:
-        """Return whether a person is a full member, so that their text may be sent with another's question.
+        """Return whether a person is a full member, so that this person's text may be sent with someone's question.
 
         Return False if Slack does not answer in time; `user_team` is as in `affiliation_of`.
         """
@@ -211,10 +219,11 @@ class Admission:
     async def affiliation_of(
         self, user_id: str, *, team_id: str, user_team: str, seconds: float = MAX_WAIT_SECONDS
     ) -> Affiliation | None:
-        """Return a user's standing; None if Slack did not answer within `seconds`, or the app may not ask.
+        """Return whether a user is a full member.
 
-        `team_id` is the workspace of the question, used until auth.test has answered. `user_team` is the user's
-        workspace according to an event of the last ten minutes, empty if no event named one.
+        Return None if this is unknown, because Slack did not answer within `seconds` or the app may not read profiles.
+        `team_id` is the workspace of the question; it counts as the app's own until auth.test has answered.
+        `user_team` is the user's workspace according to an event of the last ten minutes, empty if no event named one.
         """
         end, pause = self.clock() + seconds, 0.5
         while True:
@@ -238,9 +247,9 @@ class Admission:
             pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
     async def _reply_in_thread(self, row: QuestionRow) -> None:
-        """Send a message that only the asker sees, if Slack accepts it.
+        """Tell the asker about the refusal in a message that nobody else sees; ignore errors of Slack.
 
-        chat.postEphemeral shows nothing in a thread without replies:
+        chat.postEphemeral shows nothing in a thread without replies, so then the message goes to the channel:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
         fresh = await self.database_retry(lambda: self.workspaces.begins_thread(row.id))

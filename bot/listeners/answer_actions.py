@@ -42,11 +42,14 @@ from bot.translation import gettext as _
 log = logging.getLogger(__name__)
 
 ANSWERING = N_("Answering {}.")
-"""The reply to a click that asks a question, which is quoted."""
+"""The reply to a click that asks a question; the quoted question takes the place of `{}`."""
 
 
 Rewrite = Callable[[Command[Any, Any], QuestionRow, Click], str | None]
-"""Returns the text of the next question from the command and the earlier question; None if there is none."""
+"""Returns the text of the next question, given the command, the earlier question and the click.
+
+It returns None if there is no next question.
+"""
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -54,7 +57,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     deeper = asks_below(_deeper, N_("Thinking longer about {}."))
     menu(app, context, MORE, GO_DEEPER, deeper)
     menu(app, context, MORE, REGENERATE, asks_below(_same, N_("Answering {} again.")))
-    # Answers by an older version have it as a button.
+    # Below answers by an older version of the app, this choice of the menu is a button.
     button(app, context, GO_DEEPER, deeper)
     button(app, context, MORE_RESULTS, asks_below(_same, N_("Looking for more pages on {}.")))
     button(app, context, FOLLOW_UP, asks_below(_suggested, ANSWERING), matchers=[_is_suggested])
@@ -74,16 +77,19 @@ def _same(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str
 
 
 def _suggested(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
-    """Return the suggested question; its answer is for the readers of the earlier one, whatever settings say."""
+    """Return the text of the suggested question, with an option that keeps its answer as public as the earlier one.
+
+    The option overrides settings. In a thread it is not needed.
+    """
     public = None if earlier.thread_ts is not None else is_public(earlier, (command,))
     return write_question(click.choice, public=public)
 
 
 def asks_below(rewrite: Rewrite, told: str) -> Handler:
-    """Return a handler for clicks that ask a question whose answer comes below the clicked one.
+    """Return a handler for clicks that ask a new question, whose answer comes below the clicked answer.
 
-    In a conversation, the question is that of the person who clicked. `told` is the reply to a click on a private
-    answer, with a place for the quoted question. The reply stays, so it has no button and promises nothing.
+    The person who clicks is the asker. `told` is the reply to a click outside of a thread, with `{}` in place of the
+    quoted question. The reply is never replaced, so it has no button and promises nothing.
     """
 
     async def ask(click: Click, context: ListenerContext) -> ClickReply | None:
@@ -114,9 +120,9 @@ async def submit_below(
     told: str,
     key: str = "",
 ) -> tuple[Submitted, ClickReply | None]:
-    """Ask a question below an earlier answer; return its result, and the reply to the click.
+    """Ask a question below an earlier answer; return whether it was saved, and the reply to the click.
 
-    However often the button is clicked, the question is asked once; with another `key`, once for each key.
+    However often the button is clicked, the question is asked only once for each `key`.
     """
     action = click.choice if click.action_id == MORE else click.action_id
     key = key or (text if action == FOLLOW_UP else "")
@@ -142,7 +148,7 @@ async def _submit(
 def _question_below(
     earlier: QuestionRow, click: Click, *, command: str, text: str, action: str, key: str
 ) -> NewQuestion:
-    """Return the question; if it is about pages and is asked again, it is about the same pages."""
+    """Return the new question; one that repeats or deepens a question about pages is about the same pages."""
     about_pages = earlier.action == ASK_ABOUT and action in {GO_DEEPER, REGENERATE}
     in_thread = earlier.thread_ts is not None
     surface = "mention" if earlier.surface in CHANNEL_THREADS else earlier.surface
@@ -165,7 +171,10 @@ def _question_below(
 
 
 async def ask_example(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Ask an example, once for each message with its button: privately, or in the thread of a direct message."""
+    """Ask the example of the clicked button, once for each message with that button.
+
+    The answer is private, or comes in the thread of a direct message.
+    """
     label = label_of(click.choice)
     if label is None:
         return text_reply(_(NO_LONGER_OFFERED))

@@ -1,4 +1,4 @@
-"""Asks a question that did not come in a message: in a new thread of the direct message, or as a command."""
+"""Asks questions that did not come in a message, either in a new thread of direct messages or like a slash command."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ async def ask_in_direct_message(
 ) -> BegunThread | str:
     """Ask a question below `root`, a message that the app posts to a person; return the thread, or a problem.
 
-    `text` is the command's, escaped as Slack escapes what people type. `key` identifies the source of the question,
-    such as a view: the same key asks once, and may be used again after a problem. If the question cannot be saved, the
-    message is deleted again. `parent` and `action` are as in a `NewQuestion`. `asked` is started with the id of the
-    saved question.
+    `text` follows the command's name, escaped as Slack escapes what people type. `key` identifies the source of the
+    question, such as a view: the same key asks once, and may be used again after a problem. If the question cannot be
+    saved, `root` is deleted again. `parent` and `action` are as in a `NewQuestion`. `asked` takes the id of the saved
+    question, and runs in the background.
     """
     question_id = uuid4()
     beginning = asyncio.create_task(_begin_thread(context, user, root, question_id=question_id))
@@ -95,7 +95,7 @@ async def ask_in_direct_message(
 
 
 async def link_to_messages(context: ListenerContext, thread: BegunThread) -> OutgoingMessage:
-    """Render the place of the answer, with a link if Slack returns the address in time."""
+    """Render a message that says where the answer will be, with a link if Slack returns the address in time."""
     address = None
     with suppress(TimeoutError):
         async with asyncio.timeout(LINK_SECONDS):
@@ -116,10 +116,10 @@ async def ask_by_response_url(
     text: str,
     response_url: str,
 ) -> str | None:
-    """Ask a question from the form of a slash command, and answer it as that command; return a problem, or None.
+    """Ask a question from the form of a slash command, to be answered as that command is; return a problem, or None.
 
-    `text`, `key` and the problem are as in `ask_in_direct_message`; `response_url` is the command's, none of whose uses
-    the form has taken.
+    `text`, `key` and the problem are as in `ask_in_direct_message`. `response_url` is the command's; the form must not
+    have used it.
     """
     question = NewQuestion(
         id=uuid4(),
@@ -146,7 +146,7 @@ _PROBLEMS = {
 
 
 async def _problem(submitted: Submitted, question: NewQuestion, context: ListenerContext) -> str | None:
-    """Return why a question was not accepted; None if it was."""
+    """Return the text that says why a question was not accepted; None if it was accepted."""
     if submitted is Submitted.TOO_FAST:
         return await context.intake.too_fast_text(question)
     return _(_PROBLEMS[submitted]) if submitted in _PROBLEMS else None

@@ -36,37 +36,40 @@ NOT_YOUR_ANSWER = N_("Only the person who asked can use this button.")
 NO_LONGER_OFFERED = N_("This button has expired. Please ask again.")
 
 UNNAMED_CHANNELS = frozenset({"", "directmessage", "privategroup"})
-"""Slack's names for conversations whose name the app may not know."""
+"""Words that Slack sends instead of a name for conversations whose name the app may not know."""
 
 REPLY_SECONDS = 0.5
 
 DATABASE_SECONDS = 1.6
-"""How long a click waits for the database: with `REPLY_SECONDS` it is acknowledged within 2.5 of Slack's 3 seconds."""
+"""How long a click waits for the database.
+
+Together with `REPLY_SECONDS`, this is short enough to acknowledge the click within 2.5 of Slack's 3 seconds.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Click:
-    """A click on a button: Slack's request, and the part of it about the button."""
+    """A click on a button or a menu: `body` is Slack's request, `action` the part of it about the button."""
 
     body: dict[str, Any]
     action: Mapping[str, Any]
 
     @property
     def action_id(self) -> str:
-        """The button's action."""
+        """The `action_id` of the button."""
         return str(self.action.get("action_id", ""))
 
     @property
     def id(self) -> UUID | None:
         """The id of the button's question or digest; None if it is malformed.
 
-        Menus and thumbs carry it in the `block_id` of their row.
+        A button has the id as its value; menus and thumbs have it in the `block_id` of their row.
         """
         return as_uuid(question_of_block(str(self.action.get("block_id", ""))) or self.choice)
 
     @property
     def choice(self) -> str:
-        """The choice in a menu, or the clicked thumb."""
+        """The value of the choice in a menu, or of the button."""
         option = self.action.get("selected_option")
         return str((option if isinstance(option, dict) else self.action).get("value", ""))
 
@@ -82,17 +85,17 @@ class Click:
 
     @property
     def view_hash(self) -> str:
-        """The version of that view."""
+        """The version of the view with the button."""
         return str(self._view.get("hash", ""))
 
     @property
     def in_modal(self) -> bool:
-        """Whether that view is a modal, and not the home tab."""
+        """Whether the button is in a modal, and not in the home tab or a message."""
         return self._view.get("type") == "modal"
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The metadata with which that view was opened."""
+        """The metadata with which the view with the button was opened."""
         return read_metadata(self._view)
 
     @property
@@ -107,7 +110,7 @@ class Click:
 
     @property
     def channel(self) -> str:
-        """The id of the channel; for a click in a view, that in which the view was opened."""
+        """The id of the channel with the button; for a click in a view, the channel in which the view was opened."""
         return self._of("channel", "id") or str(self.metadata.get("channel", ""))
 
     @property
@@ -117,7 +120,7 @@ class Click:
 
     @property
     def channel_name(self) -> str:
-        """The channel's name; for other conversations than public channels, their kind, such as `directmessage`."""
+        """The name of a public channel; for other conversations, a word for their kind such as `directmessage`."""
         return self._of("channel", "name")
 
     @property
@@ -143,7 +146,10 @@ class Click:
 
     @property
     def thread_ts(self) -> str | None:
-        """The thread of the message with the button, or one that it may begin; None if only one person sees it."""
+        """The `ts` of the thread of the message with the button; its own `ts` if it is in no thread.
+
+        None for a message that only one person sees.
+        """
         container = self.body.get("container")
         if not isinstance(container, dict) or container.get("is_ephemeral"):
             return None
@@ -156,7 +162,7 @@ class Click:
 
 @dataclass(frozen=True, kw_only=True)
 class ClickReply:
-    """The reply to a click: shown only to the user who clicked, or in place of the clicked message.
+    """The reply to a click, shown only to the user who clicked or, if it `replaces`, in place of the clicked message.
 
     `after` is called after the reply was sent.
     """
@@ -167,7 +173,7 @@ class ClickReply:
 
 
 def read_metadata(view: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata with which a view was opened."""
+    """Return the metadata with which a view was opened; empty if it has none."""
     try:
         metadata = json.loads(str(view.get("private_metadata") or "{}"))
     except ValueError:
@@ -187,7 +193,7 @@ Handler = Callable[[Click, ListenerContext], Coroutine[Any, Any, ClickReply | No
 
 
 def menu(app: AsyncApp, context: ListenerContext, action: str, choice: str, handle: Handler) -> None:
-    """Listen to one choice of a menu, as to a button."""
+    """Listen to one choice of a menu, and handle it as `button` handles a click."""
 
     async def is_chosen(action: dict[str, Any]) -> bool:
         return Click(body={}, action=action).choice == choice
@@ -214,7 +220,7 @@ def button(
         reply = await _handle(click, context, handle)
         # The home tab has no address for a reply.
         told = without_blocks(reply.message).text if reply is not None and click.response_url is None else ""
-        # A home tab can stay open longer than it is kept up to date.
+        # A click in the home tab shows that it is open, even if it is no longer kept up to date.
         show = context.home_opened if click.view_id and not click.in_modal else context.home_changed
         show(team_of(body), click.user, told)
         if reply is not None:
@@ -243,7 +249,7 @@ async def _within_ack(reply: Awaitable[object]) -> None:
 
 
 def text_reply(text: str) -> ClickReply:
-    """Return a reply of one text, which is not escaped yet."""
+    """Return a reply with one text; `text` must not be escaped yet."""
     return ClickReply(message=text_message(text))
 
 
@@ -254,13 +260,16 @@ class TextDeleted(Exception):
 async def clicked_question(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | None:
     """Return the question of the clicked button; None if it is unknown.
 
-    With `needs_text`, raises TextDeleted if its text is no longer kept.
+    With `needs_text`, raises TextDeleted if the question's text is no longer kept.
     """
     return await find_question(click.id, context, needs_text=needs_text)
 
 
 async def own_question(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | ClickReply:
-    """Return the clicked question of the person who clicked, or a reply if it is not theirs. Raises TextDeleted."""
+    """Return the clicked question if the person who clicked asked it; otherwise a reply that refuses the click.
+
+    Raises TextDeleted as `clicked_question` does.
+    """
     row = await clicked_question(click, context, needs_text=needs_text)
     if row is None:
         return text_reply(_(UNKNOWN_ANSWER))
@@ -268,7 +277,7 @@ async def own_question(click: Click, context: ListenerContext, *, needs_text: bo
 
 
 async def find_question(id: UUID | None, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | None:
-    """Return a question; None if it is unknown. Raises TextDeleted as `clicked_question`."""
+    """Return a question; None if it is unknown. Raises TextDeleted as `clicked_question` does."""
     row = await context.questions.get(id) if id is not None else None
     if needs_text and row is not None and row.text_deleted_at is not None:
         raise TextDeleted
@@ -278,7 +287,7 @@ async def find_question(id: UUID | None, context: ListenerContext, *, needs_text
 async def submission_refusal(
     submitted: Submitted, question: NewQuestion, context: ListenerContext
 ) -> ClickReply | None:
-    """Return why a question was not saved; None if it was."""
+    """Return a reply that says why a question was not saved; None if it was saved."""
     match submitted:
         case Submitted.NEW | Submitted.DUPLICATE:
             return None
@@ -293,7 +302,10 @@ async def submission_refusal(
 
 
 def may_see(row: QuestionRow, click: Click, commands: Sequence[Command[Any, Any]]) -> bool:
-    """Return whether the user may see the answer to a question: the asker, or anyone in a channel that shows it."""
+    """Return whether the user who clicked may see the answer to a question.
+
+    The asker may; in the question's channel, others may if the answer is public.
+    """
     here = row.team_id in click.teams and row.channel_id == click.channel
     return click.is_by_asker(row) or (here and is_public(row, commands))
 

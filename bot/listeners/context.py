@@ -26,7 +26,7 @@ ADMIN_SECONDS = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class ListenerContext:
-    """The parts shared by all listeners; `register` takes those of a single listener."""
+    """The parts shared by all listeners; a part for a single listener is an argument of its `register` function."""
 
     commands: Sequence[Command[Any, Any]]
     metrics: Metrics

@@ -1,4 +1,4 @@
-"""Slack's limit of events: at most 30,000 an hour from a workspace. Slack drops further ones, and reports this.
+"""Tells admins that Slack drops events, because a workspace sent more than 30,000 in an hour.
 
 https://docs.slack.dev/reference/events/app_rate_limited
 """
@@ -26,11 +26,11 @@ APP_RATE_LIMITED = "app_rate_limited"
 
 
 TellAdmins = Callable[[str, Callable[[], str], str], Awaitable[bool | None]]
-"""As `AdminNotices.tell`."""
+"""The type of `AdminNotices.tell`."""
 
 
 def events_limited(body: dict[str, Any], context: ListenerContext, tell: TellAdmins) -> BoltResponse:
-    """Take what Slack sends in each minute in which it drops events."""
+    """Handle the request that Slack sends in each minute in which it drops events: log it, and tell the admins."""
     team_id = RequestOrigin.from_body(body).team_id
     context.metrics.events_limited()
     log.warning("events.limited")
@@ -50,7 +50,7 @@ async def _tell_once(team_id: str, text: Callable[[], str], context: ListenerCon
 
 
 def limit_text(since: datetime) -> str:
-    """Return the text for admins."""
+    """Return the text that tells admins since when events are dropped, and how to receive fewer."""
     return _(
         "Since {moment} Slack drops some of what is written to me: it sends an app at most 30,000 events an hour. "
         "Mentions and direct messages can stay without an answer until there are fewer; commands and buttons work. "

@@ -39,7 +39,11 @@ async def send_file(
     *,
     what: str,
 ) -> ClickReply:
-    """Start sending a file of a question, unless the user asked for it a moment ago."""
+    """Return the reply to a click on a file of a question; the file is sent after the reply.
+
+    If the user asked for the file a moment ago, the reply says so, and nothing is sent. `what` names the file in the
+    reply.
+    """
     if not await files.requests.request_file(row.id, click.user, seconds=SAME_FILE_SECONDS):
         return text_reply(_("You asked for this file a moment ago. Look for it in our direct messages."))
 

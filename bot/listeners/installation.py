@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FindWorkspace = Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]]
-"""Returns the installation of a request, of many; None if there is only one. Raises database errors."""
+"""Finds which of many installations a request is for; None if no installation is. Raises database errors."""
 
 
 def bolt_app(
@@ -63,7 +63,7 @@ def bolt_app(
         return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=slack.bot_token)
 
     app = AsyncApp(
-        name="web-answers",  # without one, Bolt reads the source files of all callers to find one
+        name="web-answers",  # without a name, Bolt reads the source files of all callers to find one
         client=client,
         signing_secret=slack.signing_secret,
         authorize=authorize,
@@ -95,9 +95,9 @@ def register(
     find_workspace: FindWorkspace | None = None,
     tell: TellAdmins,
 ) -> None:
-    """Listen to the events that end the installation or are fewer, and refuse requests of other workspaces or apps.
+    """Listen to events that end the installation or report dropped ones; refuse requests of other workspaces or apps.
 
-    `find_workspace` returns the installation of a request, if there may be many.
+    `find_workspace` is set if the process has many installations.
 
     https://docs.slack.dev/reference/events/app_uninstalled https://docs.slack.dev/reference/events/tokens_revoked
     https://docs.slack.dev/reference/events/team_access_revoked
@@ -228,7 +228,7 @@ class Installation:
             log.warning("workspace.unknown", extra={"error": "TimeoutError"})
 
     async def run(self) -> None:
-        """Follow the changes of other processes until cancelled, and clean up after an end."""
+        """Follow the changes of other processes until cancelled, and clean up after the installation's end."""
         while True:
             self._changed.clear()
             await self._refresh()
@@ -238,7 +238,7 @@ class Installation:
         """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.
 
         If the event is from the same second as a new installation, it counts only if Slack no longer accepts the token.
-        `run` does the rest. Raises database errors, and TokenUnchecked.
+        `run` then cleans up. Raises database errors, and TokenUnchecked.
         """
         identity = self.identity or Identity(team_id=RequestOrigin.from_body(body).team_id)
         known, at = await self.workspaces.get(identity.id), event_time(body)
@@ -297,7 +297,7 @@ class Installation:
         self.row = await self.workspaces.save(identity, token_hash=self.token_hash)
 
     async def _clean_up(self, row: WorkspaceRow) -> None:
-        """Stop work and delete texts after an end; repeat this each minute, for questions that arrived late."""
+        """Stop work and delete texts after the installation's end; repeat this each minute, for late questions."""
         runs = await self.workspaces.stop_work(row.identity) if row.state != OPEN else ()
         if runs:
             self.cancel_runs(runs)
@@ -309,7 +309,7 @@ class Installation:
 def closed_state(body: Mapping[str, Any]) -> str | None:
     """Return the state of the workspace after one of Slack's events; None if the event changes nothing.
 
-    Of revoked tokens, only the bot's counts: the app has no users' tokens.
+    Only a revoked bot token counts, since the app has no tokens of users.
     """
     event = body.get("event")
     kind = event.get("type") if isinstance(event, Mapping) else None

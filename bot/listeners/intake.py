@@ -1,4 +1,4 @@
-"""Saving a question before it is acknowledged, within the three seconds that Slack allows."""
+"""Saves questions before they are acknowledged, within the three seconds that Slack allows."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ACK_SECONDS = 2.2
-"""Slack allows three seconds after sending the request; the rest is for the network and the reply."""
+"""How long the work for a request may take before its acknowledgement.
+
+Slack allows three seconds after sending the request; the rest is for the network and the reply.
+"""
 
 MIN_SECONDS = 0.3
-"""Even a request that has already waited long gets this much time."""
+"""The least time for a request, even if it has already waited long."""
 
 
 class Submitted(Enum):
@@ -67,10 +70,10 @@ class Intake:
     """Whether replies in a thread are answered without a mention."""
 
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]]
-    """Records a sender's other workspace according to an event. Raises database errors."""
+    """Records a sender's workspace, if an event names another one than the app's. Raises database errors."""
 
     show_place: Callable[[NewQuestion, Waits, PlaceMessage | None], None] = lambda question, place, message: None
-    """Shows an asker who is ahead of a question, for as long as the question waits."""
+    """Shows the asker of a question how many questions are ahead of it, for as long as it waits."""
 
     seconds: float = ACK_SECONDS
     clock: Callable[[], float] = monotonic
@@ -81,7 +84,7 @@ class Intake:
         return (await self.submit_in_turn(question))[0]
 
     async def submit_in_turn(self, question: NewQuestion) -> tuple[Submitted, Insertion | None]:
-        """Save the question as `submit` does; also return its place, None if it has none."""
+        """Save the question as `submit` does; also return its place in the queue, None if it is not new."""
         try:
             return await self.within_ack_deadline(self._submit(question))
         except TimeoutError:
@@ -89,7 +92,10 @@ class Intake:
             return Submitted.FAILED, None
 
     async def too_fast_text(self, question: NewQuestion) -> str:
-        """Return the sentence for a question that came too fast, with the time to wait if this can be read in time."""
+        """Return the sentence for the asker of a question that came too fast.
+
+        It says how long to wait, if the database answers in time.
+        """
         log.info("question.too_fast", extra={"command": question.command})
         try:
             twin = await self.within_ack_deadline(self.questions.twin_place(question))
@@ -114,7 +120,7 @@ class Intake:
         A caller with more to do before the acknowledgement passes fewer `seconds`.
 
         If the database hangs, the work is not cancelled, since the driver's own cancellation can hang with it. If the
-        work succeeds later, the question is answered: better than lost.
+        work succeeds later, the question is still answered instead of lost.
         """
         task = asyncio.create_task(work)
         self._running.add(task)

@@ -58,9 +58,9 @@ RECENT_QUESTIONS = 100
 
 
 EDIT_SECONDS = 60.0
-"""For this long after the message, an edit replaces the question unless it was answered; a later edit has no effect."""
+"""How long after a message an edit of it replaces its question, if that has no answer yet; later edits do nothing."""
 DELETE_SECONDS = 24 * 3600.0
-"""How long after the message its deletion withdraws a question that is still open."""
+"""How long after a message its deletion withdraws its question, if that is still open, or its answer."""
 
 MAX_LISTED_FILES = 20
 MAX_FILE_NAME = 200
@@ -85,13 +85,13 @@ class MessageEvent:
 
     @property
     def delivery_key(self) -> str:
-        """The key shared by all deliveries of both events of one mention."""
+        """The key of the message, the same in all deliveries, and in both events that Slack sends for a mention."""
         return f"{self.team}:{self.channel}:{self.ts}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MessageChange:
-    """An edit or the deletion of a message: the message after the edit, or before it was `deleted`.
+    """An edit or the deletion of a message; `message` is the message after the edit, or before the deletion.
 
     `id` distinguishes the edits of one message.
     """
@@ -151,7 +151,10 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
 async def _find_streamed(
     channel: str, streams: list[str], team_id: str, context: ListenerContext
 ) -> QuestionRow | None:
-    """Return the question of streamed messages; read twice, since a new stream may not be recorded yet."""
+    """Return the question whose answer is in these streamed messages; None if it is unknown.
+
+    The database is read twice, since a new stream may not be recorded yet.
+    """
     row = await context.questions.question_of_streams(channel, streams, team_id=team_id)
     if row is None:
         await asyncio.sleep(RECORDED_SECONDS)
@@ -222,7 +225,10 @@ async def _greet(question: NewQuestion, event: MessageEvent, context: ListenerCo
 
 
 async def _continues_thread(event: MessageEvent, context: ListenerContext) -> bool:
-    """Return whether a reply is to be answered: the app has answered in its thread. Raises database errors."""
+    """Return whether to answer a reply: the app has answered in its thread, and settings allow it.
+
+    Raises database errors.
+    """
     answered = context.questions.takes_follow_up(
         team_id=event.team,
         channel_id=event.channel,
@@ -273,9 +279,9 @@ async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
 
 
 async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
-    """Submit the question after saving the sender's other workspace, if the event names one: a worker needs it.
+    """Save the sender's workspace for the workers, if the event names another one; then submit the question.
 
-    If the question has to wait, its asker sees its place.
+    If the question has to wait, its asker sees how many questions are ahead of it.
     """
     try:
         record = context.intake.record_sender(body, question.user_id)
@@ -352,7 +358,7 @@ def _is_follow_up(event: dict[str, Any], text: str) -> bool:
 
 
 def _files(listed: object) -> Iterator[SharedFile]:
-    """Yield the files of a message; of another workspace's file an event says only the id.
+    """Yield the files of a message; an event has only the id of a file of another workspace.
 
     https://docs.slack.dev/apis/slack-connect/using-slack-connect-apis#files
     """
@@ -372,7 +378,10 @@ def _own_ids(body: dict[str, Any]) -> frozenset[str]:
 
 
 def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
-    """Return a text without mentions of the app, and whether it has any; without ids, the first mention counts."""
+    """Return a text without mentions of the app, and whether it had any.
+
+    If the app's `own` ids are unknown, a mention at the beginning of the text counts as one of the app.
+    """
     ids = "|".join(map(re.escape, own)) or r"(?<=\A<@)[UW][A-Z0-9]+"
     *before, last = re.split(rf"<@(?:{ids})(?:\|[^<>]*)?>", text.strip())
     left = "".join([*(piece.rstrip(" \t") for piece in before), last])
@@ -408,8 +417,8 @@ async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, context
 async def _send_to_asker(event: MessageEvent, message: OutgoingMessage, context: ListenerContext) -> None:
     """Send a message that only the asker sees.
 
-    The message may name their other questions, and no other bot should read and answer it. Slack shows it in a thread
-    only if the thread has replies; otherwise in the channel.
+    The message may name the asker's other questions, and no other bot should read and answer it. Slack shows such a
+    message in a thread only if the thread has replies, so without replies it goes to the channel.
     """
     if event.surface == "im":
         await context.replies.post_in_thread(event.channel, event.thread_ts, message)
@@ -431,7 +440,7 @@ def open_home(body: dict[str, Any], context: ListenerContext) -> None:
 async def suggest_prompts(
     body: dict[str, Any], context: ListenerContext, examples: Sequence[SuggestedPrompt] = EXAMPLES
 ) -> None:
-    """Suggest questions when a person opens the messages tab: examples, later their own, never those of others.
+    """Suggest questions when a person opens the messages tab: examples at first, later the person's own questions.
 
     https://docs.slack.dev/reference/events/app_home_opened
     """

@@ -56,9 +56,10 @@ Opening = Callable[[Mapping[str, Any], ListenerContext], Coroutine[Any, Any, str
 
 
 def register(app: AsyncApp, context: ListenerContext, *, forms: Mapping[str | None, Opening]) -> None:
-    """Listen to every slash command; its name determines the command.
+    """Listen to every slash command; `route_slash_command` finds the app's command by the typed name.
 
-    One of `forms` opens if its command is typed alone; if that is not possible, the help follows the reason.
+    `forms` opens the form of a command, by its name, if the command is typed alone. If the form cannot be opened, the
+    reply says why, followed by the reply to the command without a form.
     """
 
     @app.command(ANY_COMMAND)
@@ -96,7 +97,7 @@ def bare_command(payload: Mapping[str, Any], context: ListenerContext) -> str | 
 
 
 async def respond(payload: dict[str, Any], context: ListenerContext) -> OutgoingMessage:
-    """Return the acknowledgement: a placeholder for the answer, help, or why the text cannot be used."""
+    """Return the acknowledgement: a placeholder for the answer, help, or the reason why there is no answer."""
     user, channel = (str(payload.get(name, "")) for name in ("user_id", "channel_id"))
     if await context.admission.refuses(payload, user, channel, context.intake):
         return text_message(_(MEMBERS_ONLY))
@@ -123,7 +124,7 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
 
 
 async def is_known_admin(user: str, context: ListenerContext) -> bool:
-    """Return whether someone is known to be an admin."""
+    """Return whether a user is an admin; False if Slack does not say so in time."""
     with suppress(TimeoutError):
         return await context.is_admin_in_time(user)
     return False
@@ -132,7 +133,10 @@ async def is_known_admin(user: str, context: ListenerContext) -> bool:
 async def _do_at_once(
     act: AtOnce, refusal: str, payload: dict[str, Any], route: RoutedCommand, context: ListenerContext
 ) -> OutgoingMessage:
-    """Do what cannot wait for its turn; say so by the response_url if that takes too long for the acknowledgement."""
+    """Call `act`, which cannot wait in the queue, and return its reply.
+
+    If this takes too long for the acknowledgement, send the reply to the response_url.
+    """
     late = asyncio.Event()
 
     async def reply() -> str:
@@ -187,7 +191,7 @@ async def _enqueue(
 
 
 async def too_many_open(question: NewQuestion, context: ListenerContext) -> OutgoingMessage:
-    """Render that the asker has too many open questions, with a list of them."""
+    """Render the message for an asker with too many open questions, with a list of them."""
     log.info("question.too_many_open", extra={"command": question.command})
     questions = await context.intake.open_questions(question)
     return too_many_open_message([(one.command, one.text, one.age) for one in questions])

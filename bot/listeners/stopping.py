@@ -20,7 +20,10 @@ async def record_stop(
     change: Change | None = None,
     response_url: str | None = None,
 ) -> bool:
-    """Close a question as stopped, and count it; return False if it is already closed. A worker does the rest."""
+    """Close a question as stopped, and count it; return False if it is already closed.
+
+    A worker then ends the work on it and clears up. `response_url` is that of the click, if there is one.
+    """
     if not await questions.stop(row.id, user_id=row.user_id, change=change, response_url=response_url):
         return False
     metrics.settled(command=row.command, state="stopped")

@@ -25,8 +25,9 @@ FindProblems = Callable[[str], Awaitable[Sequence[Problem]]]
 class LaneUse:
     """A service's limit of calls per minute for a kind of call, and the calls in the fullest minute of the last hour.
 
-    `source` is the origin of the limit: `tier` (the smallest), `reply` or `set`. `others` are calls of other programs
-    with the same key that the service counted in a minute of the last hour; None if it counted none.
+    `source` is the origin of the limit: `tier` (the smallest), `reply` (of the service) or `set` (in the settings).
+    `others` is the number of calls by other programs with the same key that the service counted in a minute of the last
+    hour; None if it counted none.
     """
 
     lane: str

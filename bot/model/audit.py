@@ -1,4 +1,4 @@
-"""The audit log as values: entries, the hash that chains each to the one before it, the signed head, and its check."""
+"""The values of the audit log: entries, each chained by a hash to the entry before it, and signed heads of the log."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ BEGINNING = "0" * 64
 """The hash before the first entry."""
 
 APP = ""
-"""Stands for the app itself as the one who acted."""
+"""The user id in an entry about an action of the app itself."""
 
 
 _PERSON = re.compile(r"\b[UW][A-Z0-9]{7,20}\b")
 """A person's id in any text: https://docs.slack.dev/reference/objects/user-object"""
 
 _SHORT = re.compile(r"[UW][A-Z0-9]{1,20}")
-"""A person's id of any length, in a place for ids."""
+"""A person's id of any length; matched only against words in places that hold ids."""
 
 _ASKERS = re.compile(r'(?<="askers": ")[^"]*')
-"""Such a place: the people in a channel's settings, with spaces between them."""
+"""The place for ids in the JSON of a channel's settings: the people who may ask, separated by spaces."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """An action of an admin or the app, recorded in the same transaction.
+    """An action of an admin or the app, to be recorded in the transaction that performs the action.
 
-    `what` is such as `channel.settings`, `subject` the id of the changed thing; `before` and `after` are JSON values
-    without any text that people wrote. Ids of people in them are replaced by pseudonyms.
+    `what` is the name of the action, such as `channel.settings`, and `subject` the id of the changed thing. `before`
+    and `after` are JSON values without any text that people wrote; ids of people in them are replaced by pseudonyms.
     """
 
     team_id: str
@@ -50,7 +50,7 @@ class Change:
 
 
 def stop_change(row: QuestionRow, user_id: str) -> Change | None:
-    """Return the change to record when a person stops a question; None for its asker."""
+    """Return the change to record when a person stops a question; None if that person asked the question."""
     if user_id == row.user_id:
         return None
     return Change(
@@ -66,7 +66,7 @@ def stop_change(row: QuestionRow, user_id: str) -> Change | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One entry of the log. `before` and `after` are JSON, None unless the entry is about a change."""
+    """One entry of the log. `before` and `after` are JSON; they are None in an entry that is not about a change."""
 
     team_id: str
     number: int
@@ -107,7 +107,7 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class SigningKey:
-    """The key that signs heads. It is `stored` in the database if the settings have none."""
+    """The key that signs heads; `stored` is whether it comes from the database, because the settings have no key."""
 
     secret: bytes = field(repr=False)
     stored: bool = False
@@ -133,7 +133,7 @@ def pseudonym(key: bytes, *, team_id: str, user_id: str) -> str:
 
 
 def people_in(text: str | None) -> set[str]:
-    """Return the ids of people in a subject, or in the JSON text before or after a change."""
+    """Return the ids of the people in a `subject`, or in the JSON text of a `before` or `after`."""
     people: set[str] = set()
 
     def find(user: str) -> str:
@@ -145,7 +145,7 @@ def people_in(text: str | None) -> set[str]:
 
 
 def without_people(text: str | None, pseudonym_of: Callable[[str], str]) -> str | None:
-    """Return such a text with each person's id replaced by a pseudonym."""
+    """Return a `subject`, or the JSON text of a `before` or `after`, with each person's id replaced by a pseudonym."""
 
     def replace(words: str) -> str:
         return " ".join(pseudonym_of(one) if _SHORT.fullmatch(one) else one for one in words.split(" "))
@@ -158,10 +158,10 @@ def without_people(text: str | None, pseudonym_of: Callable[[str], str]) -> str 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditHealth:
-    """The state of the log: how long its first entry has waited to be chained, in seconds, and any loss.
+    """The state of the log.
 
-    `lost_at` is the last time of the past day at which an entry was not recorded at all. `broken` is whether this
-    cannot be read.
+    `waiting_seconds` is how long the oldest unchained entry has waited. `lost_at` is the last time within the past day
+    at which an entry was not recorded at all. `broken` is whether the state could not be read.
     """
 
     waiting_seconds: float = 0.0
@@ -170,7 +170,7 @@ class AuditHealth:
 
     @property
     def ok(self) -> bool:
-        """Whether all events are chained within a minute."""
+        """Whether no entry was lost within the past day, and none has waited for a minute to be chained."""
         return not self.broken and self.lost_at is None and self.waiting_seconds < MAX_WAIT_SECONDS
 
     @property
@@ -188,4 +188,4 @@ class AuditHealth:
 
 
 MAX_WAIT_SECONDS = 60.0
-"""An entry is chained about a second after its event."""
+"""The wait of an entry that counts as a problem; normally an entry is chained about a second after its event."""

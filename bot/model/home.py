@@ -9,19 +9,19 @@ from typing import Literal
 from bot.model.message import Block
 
 Place = Literal["top", "page", "end", "admin", "admin_end"]
-"""Parts of a home tab.
+"""The place of a section in the home tab.
 
-These are the first row, a person's own page and its last row, and, on the page for admins, above and below the
-workspace's use.
+`top` is the first row, `page` the person's own page, and `end` the last row of that page. On the page for admins,
+`admin` is above the workspace's use, and `admin_end` below it.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class HomeSection:
-    """A part of a home tab, by its place; in a row, `blocks` are buttons.
+    """A section of the home tab; `blocks` returns its blocks, given the ids of the workspace and the person.
 
-    `blocks` takes the ids of the workspace and the person. For a section for admins, the caller has checked that the
-    person is one; buttons among its blocks go into the row that opens complete lists.
+    In a row, the blocks are buttons. `blocks` of a section for admins is called only after a check that the person is
+    an admin; buttons among its blocks go into the row that opens complete lists.
     """
 
     place: Place
@@ -29,7 +29,7 @@ class HomeSection:
 
 
 def always(blocks: Callable[[], Sequence[Block]]) -> Callable[[str, str], Awaitable[Sequence[Block]]]:
-    """Return the `blocks` of a section that are the same for everyone but for their language."""
+    """Return the `blocks` function of a section whose blocks differ between people only in their language."""
 
     async def shown(_: str, __: str) -> Sequence[Block]:
         return blocks()

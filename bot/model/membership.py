@@ -1,6 +1,7 @@
 """Decides which requests and people belong to the workspace in which the app is installed, and for whom a task works.
 
-That is one value, the `Scope`: the tasks that a task starts inherit it, and no signature passes it on.
+The latter is one value, the `RequestScope`. A task inherits it from the task that starts it, so no function takes it as
+an argument.
 
 https://docs.slack.dev/reference/methods/auth.test https://docs.slack.dev/reference/objects/user-object
 https://docs.slack.dev/apis/slack-connect
@@ -31,7 +32,7 @@ OUTSIDE_FLAGS = (
 """Slack's flags for guests, people from elsewhere and apps; a full member has none of them."""
 
 LIFECYCLE_EVENTS = frozenset({"app_uninstalled", "tokens_revoked"})
-"""Events that are accepted after the app has closed: the second one may come after the first."""
+"""Events that end an installation; accepted even after its end, since the second one may come after the first."""
 
 GRANTED, ACCESS_REVOKED = "team_access_granted", "team_access_revoked"
 ACCESS_EVENTS = frozenset({GRANTED, ACCESS_REVOKED})
@@ -43,7 +44,7 @@ FOREIGN = "another workspace or app"
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """The place of an installation: a workspace, or a whole organization. `enterprise_id` is None without one."""
+    """The workspace or the whole organization of an installation; without an organization, `enterprise_id` is None."""
 
     team_id: str
     enterprise_id: str | None = None
@@ -91,10 +92,10 @@ class RequestOrigin:
     def from_body(cls, body: Mapping[str, Any]) -> RequestOrigin:
         """Parse a command, an event, a click or a submitted form.
 
-        An event from a shared channel may name its sender's workspace. Its authorization then names the installation
-        for which the app receives it: a workspace, or an organization. Of the two workspaces in such an event, the one
-        in that organization counts; without one, the organization itself counts. A form from a shared channel names
-        both, too: its `view.app_installed_team_id` is the installation's.
+        An event from a shared channel may name its sender's workspace; then only the event's authorization names the
+        installation, a workspace or an organization. If it is an organization, `team_id` is the workspace in the event
+        that belongs to it, or the organization's own id if none does. A form from a shared channel may name its
+        sender's workspace, too; its `view.app_installed_team_id` is the workspace of the installation.
         """
         team = _text(body, "team_id") or _id(body, "team")
         enterprise = _text(body, "enterprise_id") or _id(body, "enterprise")
@@ -113,7 +114,7 @@ class RequestOrigin:
 
 
 def _workspace_in(enterprise: str, body: Mapping[str, Any]) -> str:
-    """Return the workspace in an event that belongs to an organization; empty if the event does not say so of any."""
+    """Return the workspace that an event names as one of the organization; empty if it names none."""
     for prefix in ("", "context_"):
         if enterprise and _text(body, f"{prefix}enterprise_id") == enterprise:
             return _text(body, f"{prefix}team_id")
@@ -121,9 +122,9 @@ def _workspace_in(enterprise: str, body: Mapping[str, Any]) -> str:
 
 
 def is_foreign(named: RequestOrigin, *, ours: Identity, app_id: str | None) -> bool:
-    """Return whether a request names another workspace, organization or app than the app's own.
+    """Return whether a request names another app than ours, or a workspace or organization other than ours.
 
-    For an app that is installed in a whole organization, every workspace of that organization is its own.
+    If our app is installed in a whole organization, every workspace of that organization is ours.
     """
     if named.app_id and app_id and named.app_id != app_id:
         return True
@@ -135,7 +136,7 @@ def is_foreign(named: RequestOrigin, *, ours: Identity, app_id: str | None) -> b
 
 
 def is_lifecycle(body: Mapping[str, Any]) -> bool:
-    """Return whether a request is an event that ends an installation, or says which workspaces have it."""
+    """Return whether a request is an event that ends an installation, or says which workspaces have the app."""
     return _text(_part(body, "event"), "type") in LIFECYCLE_EVENTS | ACCESS_EVENTS
 
 
@@ -218,20 +219,20 @@ def click_team_ids(body: Mapping[str, Any]) -> frozenset[str]:
 def team_of(body: Mapping[str, Any]) -> str:
     """Return the workspace of a command, a shortcut, a click or a submission, under which the person's rows are saved.
 
-    In clicks of an app of a whole organization, Slack names no workspace; then it is the person's, as in commands.
+    In clicks of an app of a whole organization, Slack names no workspace; then return the person's, as commands do.
     """
     origin = RequestOrigin.from_body(body)
     return origin.team_id or user_team_of(body) or origin.enterprise_id
 
 
 def user_team_of(body: Mapping[str, Any]) -> str:
-    """Return the person's workspace according to an event or a click; empty if it names none."""
+    """Return the workspace of the person in an event or a click; empty if the request names none."""
     event = _part(body, "event")
     return _text(event, "user_team") or _text(_part(body, "user"), "team_id")
 
 
 def user_of(body: Mapping[str, Any]) -> str:
-    """Return the person of a command, an event, a click or a submission; empty if it names none."""
+    """Return the person who sent a command, an event, a click or a submission; empty if the request names none."""
     event = _part(body, "event")
     found = _text(body, "user_id") or _id(body, "user") or _text(event, "user")
     return found or _text(_part(event, "message"), "user")
@@ -239,7 +240,7 @@ def user_of(body: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """The used parts of a person's profile. `outside` is whether Slack calls them a guest, a stranger or a bot."""
+    """The used parts of a profile; `outside` is whether Slack calls the person a guest, a stranger or a bot."""
 
     team_id: str = ""
     enterprise_id: str = ""
@@ -266,9 +267,9 @@ class Profile:
         )
 
     def is_admin_of(self, ours: Identity | None) -> bool:
-        """Return whether the person is an admin of the workspace or its organization; of any, while ours is unknown.
+        """Return whether the person is an admin of our workspace or organization.
 
-        An admin of another workspace is no admin here.
+        An admin of another workspace is no admin here. While `ours` is None, an admin of any workspace counts.
         """
         return self.admin and (ours is None or bool({self.team_id, self.enterprise_id} & ours.ids))
 
@@ -281,11 +282,11 @@ class Affiliation(Enum):
 
 
 def affiliation_of(profile: Profile | None, *, user_team: str, ours: Identity) -> Affiliation | None:
-    """Return whether a person is a full member of the workspace, or of its organization; None if this is unknown.
+    """Return whether a person is a full member of our workspace or organization; None if this is unknown.
 
     `user_team` is the person's workspace according to an event, empty if no event named one. Without a `profile`, it
-    can only show that someone is from elsewhere, since guests are of our own workspace. A profile that names neither
-    our workspace nor our organization is not a member's.
+    can only show that a person is from elsewhere: a person of our own workspace may be a guest. A profile that names
+    neither our workspace nor our organization belongs to an outsider.
     """
     theirs = {profile.team_id, profile.enterprise_id} - {""} if profile is not None else set()
     if profile is not None and (profile.outside or not theirs & ours.ids):
@@ -297,7 +298,7 @@ def affiliation_of(profile: Profile | None, *, user_team: str, ours: Identity) -
 
 
 def is_other_workspace(user_team: str, *, ours: Identity) -> bool:
-    """Return whether an event's `user_team` is another workspace or organization than the app's; False if empty."""
+    """Return whether an event's `user_team` is not our workspace or organization; False if it is empty."""
     return bool(user_team) and user_team not in ours.ids
 
 
@@ -325,7 +326,7 @@ def _text(body: Mapping[str, Any], name: str) -> str:
 class Asker:
     """A person in a conversation of a workspace; `question_id` is None while a form asks for something.
 
-    `claim` is that of the worker that answers the question.
+    `claim` is the claim of the worker that answers the question.
     """
 
     team_id: str
@@ -345,11 +346,11 @@ class ActiveWorkspace:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestScope(scope.Scope):
-    """The request, workspace and person for which the task works; the library reads the keys, and fills the log.
+    """The request, workspace and person for which the task works; `perplexity` reads its keys and fills its log.
 
-    `language` is that of texts, as in `bot.translation`. `arrived` is when the request arrived, on the monotonic
-    clock, None outside of a request. With one bot token for the whole process there is no `workspace`. Without an
-    `asker`, the work is the app's own.
+    `language` is the language of texts, as in `bot.translation`. `arrived` is when the request arrived, on the
+    monotonic clock, or None outside of a request. `workspace` is None if the process has only one bot token. `asker` is
+    None for work of the app itself.
     """
 
     arrived: float | None = None
@@ -371,7 +372,7 @@ def act_for(workspace: ActiveWorkspace | None) -> None:
 
 
 def working_for(asker: Asker) -> AbstractContextManager[None]:
-    """Set the asker until the end of the block."""
+    """Return a context manager that sets the asker for the current task until the end of its block."""
     return scope.within(replace(current_scope(), asker=asker))
 
 

@@ -1,4 +1,4 @@
-"""The settings of people and channels; None or an empty list for those that are not set."""
+"""The settings of people, channels and workspaces; a setting that is not set is None or empty."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ class ChannelSettings:
     `allow` and `deny` are host names without a `-`; an empty `allow` allows all. `askers` is `EVERYONE`, `ADMINS`, or
     user ids separated by spaces. `history` is whether earlier messages of a thread are sent with a question. `external`
     is whether guests and people from elsewhere may ask. `files` is whether the files of questions are sent, if the
-    workspace allows it. `max_effort`, `models` and `instructions` are as in
-    `WorkspaceSettings`.
+    workspace allows it. `max_effort`, `models` and `instructions` are as in `WorkspaceSettings`.
     """
 
     place: ClassVar[str] = N_("channel")
@@ -60,11 +59,11 @@ class ChannelSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceSettings:
-    """The rules of a workspace, which its channels can only narrow: `allow` and `deny` as in `ChannelSettings`.
+    """The rules of a workspace, which its channels can only narrow.
 
     `models` are the allowed models as `vendor/model`; `NO_MODELS` allows none, an empty tuple all. `instructions` come
     before each conversation. `store_nothing` excludes answers that the search service would store. `files` allows
-    sending the files of questions.
+    sending the files of questions. `allow` and `deny` are as in `ChannelSettings`.
     """
 
     place: ClassVar[str] = N_("workspace")
@@ -85,7 +84,7 @@ Rules = WorkspaceSettings | ChannelSettings
 class Preferences:
     """The settings of a person, of the channel that the person is in, and of the workspace.
 
-    `defaults` are the app's values, in words, by field, for settings that are not set.
+    `defaults` has, by the name of a field, the words for the app's own value of a setting that is not set.
     """
 
     person: PersonSettings = PersonSettings()
@@ -95,7 +94,7 @@ class Preferences:
 
     @property
     def rules(self) -> tuple[Rules, ...]:
-        """The rules that apply to everyone there, the wider first."""
+        """The rules that apply to everyone in the channel: the workspace's, then the channel's."""
         return self.workspace, self.channel
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class ProviderStats:
     """One provider over a period: the numbers of requests and answers, and the speed.
 
-    `p50` and `p95` are the seconds of its answers, None without any.
+    `p50` and `p95` are the median and the 95th percentile of the seconds per answer, None without answers.
     """
 
     provider: str
@@ -20,5 +20,5 @@ class ProviderStats:
 
     @property
     def answer_rate(self) -> float:
-        """The share of attempts that were answered, 0 to 1."""
+        """The share of requests that were answered, 0 to 1."""
         return self.answered / self.asked if self.asked else 0.0

@@ -16,7 +16,7 @@ from perplexity.citations import CitedText
 from perplexity.types import Answer
 
 OPEN = frozenset({"received", "working", "delivering"})
-"""The states of a question that is not settled."""
+"""The states of a question that is not closed yet."""
 
 RECORDED = "Recorded example"
 """The provider of a replayed answer: nobody asked the web, and nobody paid."""
@@ -29,7 +29,7 @@ CLOCKS_DIFFER_SECONDS = 300.0
 
 
 class SharedFile(NamedTuple):
-    """A file of a message in Slack; `name` is empty if only Slack knows it, as that of another workspace's file."""
+    """A file of a message in Slack; `name` is empty if the event has no name, as for another workspace's file."""
 
     id: str
     name: str = ""
@@ -37,7 +37,7 @@ class SharedFile(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class NewQuestion:
-    """A listener's knowledge of a question when it is saved."""
+    """A question as a listener saves it."""
 
     id: UUID
     delivery_key: str
@@ -60,25 +60,25 @@ class NewQuestion:
     """The earlier question that this one asks again."""
 
     starts_conversation: bool = False
-    """Whether it continues no earlier conversation."""
+    """Whether it begins a new conversation instead of continuing an earlier one."""
 
     parent: UUID | None = None
-    """The question whose answer has the button that asked this one; the new answer is a message of its own."""
+    """The earlier question, if this one was asked with a button below its answer; each answer has its own message."""
 
     action: str = ""
-    """The action of that button."""
+    """The action of the button that asked this question; empty without a button."""
 
     resubmittable: bool = False
-    """Whether a refusal is not remembered, because the person can click or submit again."""
+    """Whether the person can click or submit again after a refusal, so that the refusal is not remembered."""
 
     late_seconds: int = 0
     """The delay in seconds of a message that Slack did not deliver at the first attempt; 0 otherwise."""
 
     limited: bool = True
-    """Whether limits of questions apply."""
+    """Whether the limits on the number of questions apply to it."""
 
     queue: str = "default"
-    """The queue of its job: the lane of its first call."""
+    """The queue of its job, named after the lane of its first call to a service."""
 
     files: tuple[SharedFile, ...] = ()
     """The files of its message."""
@@ -105,15 +105,16 @@ class Received(Enum):
     THREAD_FULL = "thread_full"
     """The thread has had its most answers for this minute; nothing was written."""
     TWIN = "twin"
-    """The same question of the same person waits for its turn; nothing was written."""
+    """The same question of the same person is already waiting for its turn; nothing was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Waits:
-    """The number of questions `ahead` of one in its queue, and of other `people` who asked them.
+    """How long a question waits: the number of questions `ahead` of it in its queue, and of their askers (`people`).
 
-    A `waiting` question is not in the queue yet, since others of its person or workspace are; the numbers are then
-    upper bounds. `seconds` is the approximate wait for its turn; None if it needs no turn.
+    A `waiting` question is not in the queue yet, because other questions of its person or workspace are; the numbers
+    are then upper bounds. `people` does not count the question's own asker. `seconds` is the approximate wait for its
+    turn; None if it needs no turn.
     """
 
     ahead: int = field(default=0, compare=False)
@@ -124,7 +125,7 @@ class Waits:
 
 @dataclass(frozen=True, kw_only=True)
 class Insertion(Waits):
-    """The result of inserting a question, and the command of the earlier question that it closed, if any."""
+    """The result of inserting a question; `withdrawn` is the command of the earlier question that it closed, if any."""
 
     received: Received
     withdrawn: str | None = None
@@ -157,9 +158,10 @@ class OpenQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """An earlier question of a conversation and the remembered part of its answer; `own` is by the same person.
+    """An earlier question of a conversation, and the remembered part of its answer.
 
-    `ts` is that of the message that asked it; `about` is the text of the message that the question is about, if any.
+    `own` is whether the asker of the current question asked it, too. `ts` is that of the message that asked it. `about`
+    is the text of the message that the question is about, if any.
     """
 
     command: str
@@ -220,7 +222,7 @@ class QuestionRow:
     """When it was received by the database's wall clock."""
 
     received: float
-    """The same by this process's monotonic clock, computed from the question's age in the database."""
+    """When it was received by this process's monotonic clock, computed from the question's age in the database."""
 
     unconfirmed: int = 0
     """The number of posts of the current part to the response_url without a clear reply."""
@@ -236,10 +238,10 @@ class QuestionRow:
     """How many characters of the answer Slack has confirmed."""
 
     streaming: bool = False
-    """Whether one of the messages may still be streaming, even one that is unknown here."""
+    """Whether a message of its answer may still be streaming, even a message that `streams` does not have."""
 
     parent: UUID | None = None
-    """As in a `NewQuestion`."""
+    """As in a `NewQuestion`, like `action` and `files`."""
 
     action: str = ""
     public: bool | None = None
@@ -263,12 +265,12 @@ class QuestionRow:
 
     @property
     def begins_thread(self) -> bool:
-        """Whether the question came from a message that is no reply, so that its thread had no messages yet."""
+        """Whether the question came in a message that is not a reply, so its thread had no other messages yet."""
         return bool(self.thread_ts) and self.delivery_key.endswith(f":{self.thread_ts}")
 
     @property
     def asked_ts(self) -> str:
-        """The `ts` of the asking message; for other questions, approximately that of their arrival."""
+        """The `ts` of the message that asked the question; without a message, the question's time of arrival."""
         return message_ts(self.delivery_key, self.received_at)
 
     @property
@@ -288,7 +290,7 @@ class QuestionRow:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is left to do for it."""
+        """Whether it is closed."""
         return self.state not in OPEN
 
 
@@ -308,10 +310,10 @@ class Claimed:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOver:
-    """A question closed some `seconds` ago that may have left something in Slack or at a service.
+    """A question that was closed some `seconds` ago, and that may have left something in Slack or at a service.
 
-    `since` is when it was closed, or its message was deleted; None if it was cleared up once. If its status message was
-    `passed_on`, the message belongs to the question that replaced it.
+    `since` is when the question was closed, or its message deleted; None if it was already cleared up. `passed_on` is
+    whether its status message now belongs to the question that replaced it.
     """
 
     row: QuestionRow
@@ -329,7 +331,7 @@ class Settled:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamEnding:
-    """The end of an answer whose text was shown while it was written: `blocks` returns the blocks after its text."""
+    """The end of an answer whose text was shown while it was written; `blocks` returns the blocks below the text."""
 
     answer: Answer
     blocks: Callable[[CitedText], tuple[Block, ...]]
@@ -341,10 +343,11 @@ class StreamEnding:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerButtons:
-    """The offers of the buttons below an answer: `deeper` a longer answer, `sources` the number of pages with excerpts.
+    """The buttons below an answer.
 
-    `ask_about` asks about the pages found, `more` lists the next ones, `scheduled` makes a digest of news. Each of the
-    `next_questions` can be asked with one click.
+    `deeper` offers a longer answer, `ask_about` a question about the pages found, `more` the next pages, and
+    `scheduled` a digest of news. `sources` is the number of pages with excerpts to show. Each of the `next_questions`
+    can be asked with one click.
     """
 
     deeper: bool = False
@@ -371,31 +374,31 @@ class Outcome:
     seconds: float | None = None
     error: str | None = None
     remembered: str | None = None
-    """The part of the answer that goes with the next question of its conversation."""
+    """The part of the answer that is sent along with the next question of its conversation."""
 
     ending: StreamEnding | None = None
-    """The end of the answer in a message that already shows its text."""
+    """The end of the answer, for a message that already shows its text; None without such a message."""
 
     result: dict[str, Any] | None = None
     """The data for the buttons below the answer, as JSON values."""
 
     public: bool | None = None
-    """As in a `QuestionRow`."""
+    """As in a `QuestionRow`: whether the answer to a command is for everyone in the channel."""
 
     sent: str | None = field(default=None, repr=False)
-    """The requests sent to search services that were not saved before."""
+    """Those requests to search services that were not saved before they were sent."""
 
     replaced: Sequence[UUID] = ()
     """The ids of saved requests to delete; `SentLog.take_all` returns them with `sent`."""
 
     @property
     def figures(self) -> dict[str, Any]:
-        """The data for the row besides its messages, by column."""
+        """The values for the row's columns of the same names, such as the provider and the cost."""
         return {name: value for name, value in vars(self).items() if name not in _NO_FIGURES}
 
 
 def message_ts(delivery_key: str, received_at: datetime) -> str:
-    """Return the `ts` in the delivery key of a message; for other keys, a time in the form of a `ts`."""
+    """Return the `ts` in the delivery key of a message; for other keys, `received_at` in the form of a `ts`."""
     found = re.fullmatch(r"[^:]+:[^:]+:(\d+\.\d+)(?::.*)?", delivery_key)
     return found[1] if found else f"{received_at.timestamp():.6f}"
 

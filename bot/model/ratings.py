@@ -18,12 +18,12 @@ REASONS = {
     "incomplete": N_("Something is missing"),
     "other": N_("Something else"),
 }
-"""The reasons to choose from why an answer was bad, by the stored name."""
+"""The reasons that a person can choose for calling an answer bad, by the stored name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rating:
-    """The ratings of a provider's answers at an effort; both are empty if no provider was asked."""
+    """The ratings of a provider's answers at an effort; both names are empty if no provider was asked."""
 
     provider: str
     effort: str
@@ -32,13 +32,13 @@ class Rating:
 
     @property
     def share(self) -> float:
-        """The share of good ones, 0 to 1."""
+        """The share of good ratings, 0 to 1; 0 without ratings."""
         return self.up / (self.up + self.down) if self.up + self.down else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class BadAnswer:
-    """A question that its asker called badly answered, and that admins may read.
+    """A question whose answer its asker called bad, and that admins may read.
 
     `text` is the command and its text, `reasons` are names in `REASONS`; `reference` is the short id in the log.
     """

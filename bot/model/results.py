@@ -17,7 +17,7 @@ from perplexity.wire.sources import load_source
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPage:
-    """Search results; `before` are the addresses of results listed before them."""
+    """Search results; `before` are the addresses of the results on earlier pages."""
 
     results: SearchResults
     before: tuple[str, ...] = ()
@@ -29,10 +29,10 @@ Result = Answer | SearchPage
 
 @dataclass(frozen=True, kw_only=True)
 class KeptResult:
-    """An answer or search results with their question; `text` is the typed text, including options.
+    """An answer or search results, and their question; `text` is the typed text, including options.
 
-    `limits` are words on the searched pages, such as "past week". `asked_at` is by the database's wall clock;
-    `channel_id` is where the question was asked.
+    `limits` says in words which pages were searched, such as "past week". `asked_at` is a time of the database's wall
+    clock. `channel_id` is the channel in which the question was asked.
     """
 
     question_id: UUID
@@ -45,7 +45,7 @@ class KeptResult:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether it is a recorded example, which nobody asked a service for."""
+        """Whether the result is a recorded example, not the reply of a service."""
         reply = self.result.results if isinstance(self.result, SearchPage) else self.result
         return reply.provider == RECORDED
 
@@ -61,7 +61,10 @@ def dump_result(result: object, *, limits: Sequence[str]) -> dict[str, Any] | No
 
 
 def load_result(saved: Mapping[str, Any] | None) -> Result | None:
-    """Parse the value of `dump_result`; None without it. Values of an unknown form are left out."""
+    """Parse a value of `dump_result`; return None for None, and for a kind of result that is not known.
+
+    Fields of an unknown form are left out.
+    """
     if saved is None:
         return None
     if "answer" in saved:

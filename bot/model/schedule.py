@@ -41,7 +41,7 @@ ZONES = tuple(_ZONES.split())
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Some days of the week, at least one, at one local time of a zone of the IANA database such as Europe/Berlin."""
+    """At least one day of the week (0 is Monday), a local time, and an IANA time zone such as Europe/Berlin."""
 
     days: frozenset[int]
     at: time
@@ -62,7 +62,7 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 _DAYS_AHEAD = range(8)
-"""A week and the day of `after` itself, whose slot may be over."""
+"""The days to search for the next slot: today, whose slot may be over, and the seven days after."""
 
 
 def next_slot(schedule: Schedule, after: datetime) -> datetime:
@@ -77,10 +77,10 @@ def next_slot(schedule: Schedule, after: datetime) -> datetime:
 
 
 def scheduled_days(schedule: Schedule, slot: datetime) -> frozenset[int]:
-    """Return the days of the week that a slot belongs to, whatever day the clock shows then.
+    """Return the days of the week to which a slot of the schedule belongs.
 
     A slot that a clock change moved past midnight belongs to the day before; if a whole day was skipped, one slot
-    belongs to two days. For a moment that is not a slot of the schedule, return the clock's day. `slot` must be aware.
+    belongs to two days. For a moment that is not a slot of the schedule, return its local day. `slot` must be aware.
     """
     shown = slot.astimezone(schedule.tz).date()
     days = {day.weekday() for day in (shown - timedelta(days=1), shown) if _moment(day, schedule, schedule.tz) == slot}
@@ -88,7 +88,7 @@ def scheduled_days(schedule: Schedule, slot: datetime) -> frozenset[int]:
 
 
 def latest_slot(schedule: Schedule, *, first: datetime, now: datetime) -> datetime:
-    """Return the last moment of the schedule from `first`, which is such a moment, up to `now`."""
+    """Return the last moment of the schedule up to `now`; the search starts at `first`, a moment of the schedule."""
     slot = first
     while (following := next_slot(schedule, slot)) <= now:
         slot = following

@@ -1,4 +1,4 @@
-"""The costs of calls of paid services, and their budgets. Amounts are integers: micro-dollars."""
+"""The costs of calls to paid services, and the budgets for them; amounts are integers, in micro-dollars."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Scope = Literal["user", "user_week", "channel", "channel_week", "workspace_week"
 """The scopes of budgets: a person's day or week, a channel's day or week, a workspace's week or month."""
 
 WEEK = "_week"
-"""The end of the names of scopes by week."""
+"""The suffix in the names of weekly scopes."""
 
 CallState = Literal["settled", "released", "cut"]
-"""The end of a call: with the provider's own figure, without a cost, or cut off, so that its cost is unknown."""
+"""How a call ended: `settled` at the provider's own figure, `released` without a cost, `cut` off at an unknown cost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +28,11 @@ class Budgets:
 
     @classmethod
     def in_dollars(cls, **dollars: Decimal | None) -> Self:
-        """Return budgets of these dollars, with at most six decimals, by the names of the fields."""
+        """Return budgets from amounts in dollars with at most six decimals, given by the names of the fields."""
         return cls(**{name: None if one is None else int(one.scaleb(6)) for name, one in dollars.items()})
 
     def of(self, scope: Scope) -> int | None:
-        """Return a budget; those by week are set by admins only."""
+        """Return the budget of a scope; None for weekly scopes, whose budgets only admins set."""
         return getattr(self, scope, None)
 
 
@@ -43,8 +43,8 @@ NO_BUDGETS = Budgets()
 class Reservation:
     """A call that is about to be made, and its asker. `ceiling` is the most that it can cost.
 
-    If it `resumes` a run, it takes over the run's reservation. With a `claim`, it may be made only while this is the
-    claim on its question.
+    A call that `resumes` a run takes over the run's reservation. A call with a `claim` may be made only while its
+    question has this claim.
     """
 
     id: UUID
@@ -61,9 +61,9 @@ class Reservation:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestText:
-    """A request that is about to be sent for a question: `text` is its saved form, as `SentLog.line` returns it.
+    """A request that is about to be sent for a question; `text` is its saved form, as `SentLog.line` returns it.
 
-    A request `with_call` is saved only if the call of the same id may be made.
+    If `with_call` is true, the request is saved only if the call with the same `id` may be made.
     """
 
     id: UUID
@@ -83,7 +83,7 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Granted:
-    """A call may be made, and is settled by this id."""
+    """A call may be made; its end is recorded under this id."""
 
     id: UUID
 
@@ -102,7 +102,7 @@ class Erased:
 class OverBudget:
     """A call that may cost `amount` does not fit into a budget.
 
-    `remaining` is left of the `allowed` amount; the budget resets in `resets` seconds.
+    `remaining` is the rest of the `allowed` amount; the budget resets in `resets` seconds.
     """
 
     scope: Scope
@@ -122,7 +122,7 @@ Verdict = Granted | Paused | OverBudget | Erased | TakenOver
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetNotice:
-    """The news for admins that some percent of a budget are spent; each is sent once."""
+    """A notice to admins that `percent` of a budget is spent; each notice is sent once."""
 
     team_id: str
     scope: Scope
@@ -135,7 +135,7 @@ class BudgetNotice:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetLine:
-    """A budget set by admins; `subject` is empty for every person or channel without an own budget."""
+    """A budget set by admins; an empty `subject` stands for every person or channel without a budget of their own."""
 
     scope: Scope
     subject: str
