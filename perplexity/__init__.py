@@ -1,4 +1,4 @@
-"""Web search and sourced answers for any program, the library of web-answers-for-slack; knows nothing of Slack.
+"""Web search and sourced answers for any program: the library of web-answers-for-slack, which works without Slack.
 
 The names below are imported when they are first used (https://peps.python.org/pep-0562/): importing the package alone
 imports only its version, not even `typing`. The tools for agents are in `perplexity.tools`, the agent is in
@@ -8,7 +8,7 @@ imports only its version, not even `typing`. The tools for agents are in `perple
 from perplexity.version import __version__
 
 TYPE_CHECKING = False
-"""Always true for type checkers, which know the name."""
+"""Type checkers take a variable of this name to be true, so it need not be imported from `typing`."""
 
 if TYPE_CHECKING:
     from perplexity.attempts import Attempt, RequestKind
@@ -155,13 +155,13 @@ _NAMES = {
         "SearchQueries SearchResults Source Sources TextDelta Usage"
     ),
 }
-"""The module that each public name comes from."""
+"""The public names of each module, separated by spaces."""
 
-# Hidden from type checkers, which would otherwise take every name to exist.
+# Type checkers must not see `__getattr__`, because they would then accept any name as an attribute of this package.
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """Import the module of a public name, and keep all its names for later."""
+        """Import the module of a public name, and store all public names of that module for later."""
         for module, names in _NAMES.items():
             if name in names.split():
                 from importlib import import_module

@@ -13,7 +13,8 @@ def run() -> int:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
-    # Loading takes a moment; Ctrl-C has nothing to cancel yet and would show a traceback.
+    # These imports take a moment. Ctrl-C has nothing to cancel meanwhile, and the default handler would show a
+    # traceback.
     from perplexity.cli.base import ProcessIO
     from perplexity.cli.main import main
 

@@ -1,6 +1,6 @@
-"""Calls to a service: one request with its retries, deadline and decoded answer, and runs in the background.
+"""Sends requests to a service with retries and deadlines, decodes the replies, and follows background runs.
 
-The wires know the meaning of an answer. https://docs.perplexity.ai/docs/agent-api/background
+The modules of `perplexity.wire` interpret the decoded replies. https://docs.perplexity.ai/docs/agent-api/background
 """
 
 from __future__ import annotations
@@ -26,14 +26,19 @@ _END = "[DONE]"
 _COUNT = re.compile(r"\d{1,7}", re.ASCII)
 
 OnLimit = Callable[[CallKind, int, int | None], Awaitable[None]]
-"""Awaited with a kind of call, the calls per minute that a reply allows the key, and the calls made so far."""
+"""A function that is awaited when a reply names a limit of the key.
+
+Its arguments are the kind of call, the number of such calls that the key may make per minute, and the number made so
+far (None if the reply does not tell).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApiClient:
-    """A service, reached through a transport. `error_map` holds its names of errors; `now` returns seconds since 1970.
+    """Sends requests to one service through `transport`.
 
-    `on_limit` is awaited as soon as the headers of a reply name the key's limit.
+    `error_map` holds the service's names of errors. `now` returns seconds since 1970. `on_limit` is awaited as soon as
+    the headers of a reply name the key's limit.
     """
 
     transport: Transport
@@ -52,10 +57,11 @@ class ApiClient:
         retryable: Callable[[PerplexityError], bool] | None = None,
         asked: Query | Question | None = None,
     ) -> dict[str, JSON]:
-        """Return the decoded object. Raises any PerplexityError.
+        """Send a request and return the decoded JSON object of the reply. Raises any PerplexityError.
 
-        `retryable` is as for `Retrier.run`. `asked` is what the request is for: its retries are counted, and what it
-        awaits before a retry and before sending is awaited.
+        `retryable` is as for `Retrier.run`. `asked` is the query or the question that the request is for: its `retries`
+        count the retries, its `before_retry` is awaited before each retry, and its `before_sending` before each
+        sending.
         """
 
         async def attempt() -> dict[str, JSON]:
@@ -76,10 +82,11 @@ class ApiClient:
     async def stream(
         self, path: str, body: JSON, *, deadline: Deadline, before_sending: BeforeSending | None = None
     ) -> AsyncGenerator[Iterator[dict[str, JSON]], None]:
-        """Yield the events of one attempt, chunk by chunk as they arrive; each is decoded when it is taken.
+        """Send a request once and yield, for each chunk that arrives, an iterator over the chunk's events.
 
-        The deadline applies while waiting, never in the receiver's code. Raises any PerplexityError. Whether the last
-        event was the terminal one is for the wire to decide.
+        An event is decoded when the iterator reaches it. The deadline limits the time spent waiting for the service,
+        not the caller's own time. Raises any PerplexityError. The caller checks whether the last event was the terminal
+        one.
         """
         async with AsyncExitStack() as stack:
             opening = self.transport.open("POST", path, body, accept="text/event-stream", before_sending=before_sending)
@@ -99,7 +106,10 @@ class ApiClient:
             yield _objects(decoder.finish(), last=True)
 
     async def _note_limit(self, body: JSON, headers: Mapping[str, str]) -> None:
-        """Pass on the limit that a reply names for such requests; a request for a run's state has none."""
+        """Pass to `on_limit` the limit that a reply names for its kind of request.
+
+        Replies to requests without a body, such as requests for a run's state, are ignored.
+        """
         limit = headers.get("x-ratelimit-limit", "")
         if self.on_limit is None or not isinstance(body, dict) or not re.fullmatch(r"[1-9]\d{0,6}", limit, re.ASCII):
             return
@@ -117,12 +127,12 @@ class ApiClient:
 
 
 def _is_whole(opened: StreamingResponse) -> bool:
-    """Return whether the answer came as a whole although a stream was requested, or is a proxy's page."""
+    """Return whether the reply is one JSON body, or a proxy's HTML page, instead of the requested stream."""
     return any(kind in opened.headers.get("content-type", "").lower() for kind in ("json", "html"))
 
 
 def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
-    """Return a whole response as the event that ends a stream; a bare error is such an event already."""
+    """Return the body of a whole response as the event that ends a stream; an error without output stays as it is."""
     is_error = body.get("error") and "output" not in body
     return body if is_error else {"type": "response.completed", "response": body}
 
@@ -150,22 +160,23 @@ def _object(event: ServerSentEvent, *, last: bool) -> dict[str, JSON] | None:
     try:
         decoded = decode(data)
     except MalformedResponse:
-        # An event that the closed connection cut off is not the service's mistake.
+        # If the connection was closed after this event, it may have been closed within the event.
         raise (StreamTruncated if last else MalformedResponse)("an event of the stream is not JSON") from None
     return decoded if "type" in decoded or not event.event else {**decoded, "type": event.event}
 
 
 _MAX_PAUSE_SECONDS = 5.0
 _LAST_POLL_SECONDS = 2.0
-"""The part of the run's time that is kept for a last request for its state."""
+"""The seconds before a run's deadline that are kept for one last request for the run's state."""
 _RUNNING = frozenset({"queued", "in_progress"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """The runs under one path of the service.
+    """Starts, follows and cancels the background runs under one path of the service.
 
-    A request for a run's state may take `poll_seconds`, so that a request that hangs does not use up the run's time.
+    A request for a run's state may take at most `poll_seconds`, so that a request that hangs does not use up the run's
+    time.
     """
 
     api: ApiClient
@@ -189,7 +200,7 @@ class Runs:
     async def states(
         self, run_id: str, *, state: dict[str, JSON] | None = None, deadline: Deadline
     ) -> AsyncGenerator[dict[str, JSON], None]:
-        """Yield the states of a run, asking again until it has ended; `state` is the last known one.
+        """Yield the states of a run, asking the service again until the run has ended; `state` is the last known state.
 
         A run is not lost if the service is unavailable, hangs or returns nonsense for a while. Raises RunFailed for a
         run that the service does not know, TimedOut, or the PerplexityError of a refusal. A rate limit is raised, too,

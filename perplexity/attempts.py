@@ -1,4 +1,4 @@
-"""Attempts at providers: the sum of their costs, and the reasons why they failed."""
+"""The attempts to get a reply from providers, the sum of their costs, and the reasons why they failed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from perplexity.scope import N_, say
 
 RequestKind = Literal["search", "answer"]
-"""The kinds of requests: ranked pages, or an answer."""
+"""The kinds of requests: `search` for ranked pages, `answer` for a written answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
 
 
 def cost_with_failures(own: float | None, failed: Iterable[Attempt]) -> float | None:
-    """Return the sum of all charges for a reply: its provider's `own`, and those of attempts that `failed` before."""
+    """Return the cost of a reply, `own`, plus the costs of the attempts that `failed` before; None if none is known."""
     return total_cost([own, *(attempt.cost_usd for attempt in failed)])
 
 
@@ -52,5 +52,5 @@ def without_costs(failed: Iterable[Attempt]) -> tuple[Attempt, ...]:
 
 
 def attempt_reasons(failed: Iterable[Attempt]) -> list[str]:
-    """Return the reason of each failed attempt once: "Perplexity could not be reached"."""
+    """Return the reasons of the failed attempts, each reason once, such as "Perplexity could not be reached"."""
     return list(dict.fromkeys(f"{attempt.provider} {say(attempt.summary or N_('failed'))}" for attempt in failed))

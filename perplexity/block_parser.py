@@ -75,11 +75,11 @@ _KINDS = {
     "table_open": BlockKind.TABLE,
     "hr": BlockKind.RULE,
 }
-"""The tokens that begin a block."""
+"""The kind of block that each type of token begins."""
 
 
 def line_starts(text: str) -> list[int]:
-    """Return the places at which the lines of a text begin, and its end."""
+    """Return the indexes at which the lines of a text begin, followed by the length of the text."""
     if "\r" in text:
         return [0, *(match.end() for match in _ANY_LINE_END.finditer(text)), len(text)]
     starts = [0, *accumulate([len(line) + 1 for line in text.split("\n")])]
@@ -130,7 +130,7 @@ def _with_column(rule: Rule) -> Rule:
 
 
 def _table_without_cells(rule: Rule, state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a table without its cells: a short text can have very many, most of them empty.
+    """Read a table without its cells, because even a short text can have very many cells, most of them empty.
 
     The library's rule decides whether the lines are a table, and where it ends.
     """

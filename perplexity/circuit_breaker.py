@@ -43,10 +43,11 @@ class Breaker:
         return max(0.0, ends - self._clock()) if self.is_open else 0.0
 
     def try_acquire(self, *, seconds: float) -> Permit | None:
-        """Return a permit for a request of at most this many seconds, or None if it must not be sent.
+        """Return a permit for a request that takes at most `seconds`, or None if the request must not be sent.
 
-        A request sent while the breaker is open is its probe. There is one probe at a time. If its time or the
-        breaker's own `seconds` are over, another one may replace it: the caller may never have come back.
+        A request that is sent while the breaker is open is a probe. There is one probe at a time. When the probe's
+        `seconds` or the policy's `seconds` are over, another request may become the probe, because the caller may never
+        report the end of the first one.
         """
         if not self.is_open:
             return self.force()
@@ -77,17 +78,20 @@ class Breaker:
 
 
 class Permit:
-    """The permit for one request, which ends in one of three ways. Only its first end counts."""
+    """The permit for one request.
+
+    The request ends with a call of `succeeded`, `failed` or `release`. Only the first of these calls counts.
+    """
 
     def __init__(self, failed: Callable[[Permit, bool], bool], ended: Callable[[Permit, bool | None], None]) -> None:
         self._failed = failed
         self._ended: Callable[[Permit, bool | None], None] | None = ended
 
     def may_retry(self, *, retried: bool) -> bool:
-        """Return whether a failed request may be sent again: not while the breaker is open.
+        """Return whether a failed request may be sent again, which is never the case while the breaker is open.
 
-        After it was `retried`, a request may be sent again only while no other fails: of many simultaneous requests,
-        each is sent at most twice.
+        A request that was `retried` before may be sent again only while no other request is failing. So if many
+        simultaneous requests fail, each is sent at most twice.
         """
         return self._failed(self, retried)
 

@@ -1,4 +1,4 @@
-"""The markers in an answer's text and the sources that they refer to. Pure."""
+"""Reads and rewrites the markers in an answer's text, such as `[1]`, that refer to its sources, without I/O."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ADDRESS = (
 _WORDS = r"[^\[\]【】［］\n]*+"
 _MARKER = rf"{OPEN}(?:{NUMBERS}){CLOSE}"
 _MARKERS_INSIDE = re.compile(rf"[ \t]{{0,8}}({_MARKER})")
-# A marker, a link or an address. The first sign is looked at alone, which leaves out most places of a text.
+# Matches a marker, a link or an address. The lookahead for the first character quickly rejects most places of a text.
 _MARK = re.compile(
     rf"(?=[\[\\【［<hHwW])(?:\[\[(?P<double>{NUMBERS})\]\](?:{_ADDRESS.format(name='double_address')})?"
     rf"|{OPEN}(?P<numbers>{NUMBERS}){CLOSE}(?:{_ADDRESS.format(name='address')})?"
@@ -34,7 +34,7 @@ _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|www\.", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SENTENCE_END = ".,;:!?'’”*_~。，、；：！？"
 BETWEEN = re.compile(r"[ \t.,;:!?…'\"’”)*_~。，、；：！？）」』]{0,20}")
-"""The text that may stand between a link and the marker of the same page for both to belong to one statement."""
+"""Matches the text that may stand between a link and the marker of the same page if both belong to one statement."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +46,11 @@ class SourceIndex:
 
 
 class Meaning(NamedTuple):
-    """The replacement of a reference: the text that stays and the sources; both may be empty.
+    """The replacement of a reference: the `text` that stays, and the `sources` whose markers follow; both may be empty.
 
-    `dangling` counts its numbers without a source. `unknown_link` is True for a link or an address without a source.
-    `moved` is True if its markers were among the words of a link and now follow the link.
+    `dangling` counts the numbers in the reference that have no source. `renamed` is True if the remaining markers must
+    be written anew. `unknown_link` is True for a link or an address without a source. `moved` is True if the markers
+    were among the words of a link and now follow the link.
     """
 
     text: str = ""
@@ -74,7 +75,8 @@ def index_sources(sources: Sequence[Source]) -> SourceIndex:
 def references(document: Document, known: SourceIndex) -> list[Reference]:
     """Return the markers, and the links and addresses of sources, in the order of the text.
 
-    If a link's own marker follows, as in `[Title](address).[1]`, the link becomes its words: one marker is enough.
+    If the marker of a link's page follows the link, as in `[Title](address).[1]`, only the words of the link stay,
+    because one marker is enough.
     """
     places = _places(document)
     if not any(mark.address for _, _, mark in places):
@@ -111,9 +113,10 @@ def unknown_links(document: Document, known: SourceIndex) -> Iterator[Reference]
 def foreign(
     document: Document, known: SourceIndex, dropped: Collection[Source], is_foreign: Callable[[str], bool]
 ) -> Iterator[Reference]:
-    """Yield the markers of dropped sources, and the foreign links and addresses, in the order of the text.
+    """Yield the markers of `dropped` sources, and the links and addresses that are foreign, in the order of the text.
 
-    `dangling` counts the numbers of dropped sources. The other numbers of a marker and the words of a link stay.
+    `is_foreign` returns whether an address is foreign. `dangling` counts the numbers of dropped sources. The other
+    numbers of a marker and the words of a link stay.
     """
 
     def meaning_of(mark: _Mark) -> Meaning | None:
@@ -164,7 +167,7 @@ class _Mark(NamedTuple):
 
     @property
     def elsewhere(self) -> bool:
-        """Whether the address leads outside the text; a link within the same site does not count as a link here."""
+        """Whether the address names a scheme or a host; a relative address does not count as a link here."""
         return _ELSEWHERE.match(self.target) is not None
 
     @property
@@ -178,14 +181,14 @@ _Place = tuple[int, int, _Mark]
 
 
 def _moved(place: _Place) -> Reference:
-    """Return a reference with the markers moved from the words of its link to behind it: links cannot be nested."""
+    """Return a reference whose markers follow the link instead of being among its words, as links cannot be nested."""
     start, end, mark = place
     meaning = Meaning(f"{mark.link}{''.join(mark.inside)}", renamed=True, moved=True)
     return start - (mark.image and not mark.link), end, meaning
 
 
 def _unlinked(place: _Place, meaning: Meaning) -> Reference:
-    """Return a reference without its link. For an image, the sign before the bracket is removed too."""
+    """Return a reference without its link. For an image, the `!` before the bracket is removed too."""
     start, end, mark = place
     return start - mark.image, end, meaning
 
@@ -220,7 +223,7 @@ def _mark(match: re.Match[str], *, image: bool) -> _Mark:
 
 
 def _linked(mark: _Mark, known: SourceIndex) -> Source | None:
-    """Return the source that an address leads to."""
+    """Return the source that the address of a mark leads to; None if there is none."""
     return known.addresses.get(safe_url(mark.address) or "") if mark.address else None
 
 
@@ -244,14 +247,14 @@ def _of_numbers(mark: _Mark, known: SourceIndex) -> Meaning:
     for one in ranges(mark.numbers or ""):
         named = {number: known.numbers[number] for number in one.numbers if number in known.numbers}
         found |= dict.fromkeys(named.values())
-        # The excess of a too long range counts as one number.
+        # A range that was cut because it is too long counts as one number without a source.
         dangling += 1 if one.cut else len(one.numbers) - len(named)
         renamed = renamed or any(source.number != number for number, source in named.items())
     return Meaning("", tuple(found), dangling, renamed)
 
 
 def _unmarked(reference: Reference, *, adjacent: bool) -> Reference:
-    """Return a link without its marker, since the marker follows.
+    """Return a link that gets no marker of its own, because the marker of the same source follows it.
 
     A link whose words are only a number is removed, unless the marker follows directly.
     """
@@ -295,7 +298,10 @@ class CitedText:
         return "".join(piece if isinstance(piece, str) else f"[{piece.number}]" for piece in self.pieces)
 
     def document(self, marks: Callable[[int], str]) -> Document:
-        """Return the text as a document in which signs replace the markers, so that none begins a block or code."""
+        """Return the text as a document in which the result of `marks` for its number replaces each marker.
+
+        A suitable replacement keeps markers from being read as the beginning of a block or of code.
+        """
         return parse("".join(piece if isinstance(piece, str) else marks(piece.number) for piece in self.pieces))
 
 
@@ -339,16 +345,19 @@ def _cited(text: str, known: SourceIndex, sources: Sequence[Source]) -> CitedTex
 
 
 def drop_dangling(text: str, sources: Sequence[Source]) -> tuple[str, int]:
-    """Return the text without references that have no source, and their number; aliases become numbers."""
+    """Return the text without references that have no source, and how many were removed.
+
+    In the remaining markers, aliases of sources are replaced by the sources' numbers.
+    """
     document, removed, _ = _drop_dangling(parse(text), index_sources(sources))
     return document.text, removed
 
 
 def _drop_dangling(document: Document, known: SourceIndex) -> tuple[Document, int, list[Reference]]:
-    """Return the document without dangling references, their number, and the remaining references."""
+    """Return the document without dangling references, how many were removed, and the remaining references."""
     removed = 0
-    # Removed text may have kept other words from being code or markers, so the result is examined again. So are markers
-    # that were moved out of a link.
+    # Removing text can turn other words into code or markers, so the result is examined again, also after markers were
+    # moved out of a link.
     for _ in range(_MOST_PASSES):
         found = references(document, known)
         wrong = [reference for reference in found if reference[2].dangling or reference[2].renamed]
@@ -374,7 +383,7 @@ def _words_only(reference: Reference) -> Reference:
 
 
 def drop_unknown_links(text: str, sources: Sequence[Source]) -> tuple[str, int]:
-    """Return the text without links and addresses that have no source, and their number; a link's words stay.
+    """Return the text without links and addresses that have no source, and how many were removed; a link's words stay.
 
     Addresses inside code and LaTeX, and those without a scheme or `www.`, count as text.
     """
@@ -391,10 +400,10 @@ def drop_unknown_links(text: str, sources: Sequence[Source]) -> tuple[str, int]:
 def drop_foreign(
     text: str, sources: Sequence[Source], dropped: Collection[Source], is_foreign: Callable[[str], bool]
 ) -> tuple[str, int, int]:
-    """Return the text without markers of dropped sources and without foreign links and addresses.
+    """Return the text without markers of dropped sources and foreign links, and how many of each were removed.
 
-    `sources` are all sources, including the dropped ones. Also return the numbers of removed markers and removed links.
-    A link's words stay, as do numbers without a source, and everything in code and LaTeX.
+    `sources` are all sources, including the dropped ones. An address counts as a link; it is foreign if `is_foreign`
+    returns True for it. A link's words stay, as do numbers without a source, and everything in code and LaTeX.
     """
     document, known, markers, links = parse(text), index_sources(sources), 0, 0
     for _ in range(_MOST_PASSES):
@@ -416,8 +425,8 @@ def renumber(text: str, numbers: Mapping[int, int]) -> str:
 def format_result(answer: Answer) -> str:
     """Return an answer as a tool's text for a model: the answer, then every source in the service's order.
 
-    Markers keep the service's numbers. Those without a source are left out, so that no model searches for it. Text of
-    pages is `quoted`.
+    Markers keep the service's numbers. A marker without a source is left out, so that no model searches for the source.
+    Titles and dates are written by `one_line`.
     """
     text, _ = drop_dangling(answer_text(answer), answer.sources)
     listed = [
@@ -428,7 +437,7 @@ def format_result(answer: Answer) -> str:
 
 
 def _without(document: Document, found: Iterable[Reference]) -> Document:
-    """Return the document with each reference replaced by the text that stays of it."""
+    """Return the document with each reference replaced by its remaining text and the markers of its sources."""
     text, place = document.text, 0
     edits: list[Edit] = []
     for reference in found:
@@ -452,5 +461,5 @@ def _with_spaces(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _joint(before: str, after: str) -> str:
-    """Return the text to put in place of a removed marker, so that its neighbours do not join."""
+    """Return the text that replaces a removed marker, so that the characters around it do not form a new marker."""
     return _JOINER if _OF_A_MARKER.match(before) and _OF_A_MARKER.match(after) else ""

@@ -1,4 +1,4 @@
-"""The front door: `async with PerplexityClient(key) as client`."""
+"""The client for Perplexity's searches and answers: `async with PerplexityClient(key) as client`."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class AskOptions(TypedDict, total=False):
 
 
 def build_question(prompt: Prompt, options: AskOptions) -> Question:
-    """Return the whole question. Options replace its own values; None changes nothing."""
+    """Return the question of a prompt. Options replace the values of a whole question; None changes nothing."""
     if isinstance(prompt, Question):
         question = prompt
     else:
@@ -182,13 +182,13 @@ class PerplexityClient(Closing):
 
     `base_url` must be https, except on loopback. A `session` that is passed in is used and not closed. `open_timeout`
     is the seconds for opening a connection. `retry` applies to every call, within the call's time limit; `limits` are
-    these limits in seconds, by kind of request. `reasoning_effort` is the effort of `reasoning=True`. `proxy` returns
-    the proxy for an address, by default the one in the environment; a `session` has its own. `ca_bundle` is the path
-    of a PEM file whose authorities are trusted in addition to the system's. With `api="sonar"`,
-    answers come from Sonar until the service reports that it is retired for this key; from then on, and always for
-    background runs, they come from the Agent API. `on_limit` is awaited with the limits that replies name. `clock` is
-    monotonic, `now` returns seconds since 1970. Raises InvalidRequest for an invalid key, address, `api`,
-    `open_timeout` or `ca_bundle`.
+    these limits in seconds, by kind of request. `reasoning_effort` is the effort that `reasoning=True` stands for.
+    `proxy` returns the proxy for an address, by default the proxy in the environment; a `session` that is passed in
+    uses its own proxies. `ca_bundle` is the path of a PEM file whose authorities are trusted in addition to the
+    system's. With `api="sonar"`, answers come from Sonar until the service reports that it is retired for this key;
+    from then on, and always for background runs, they come from the Agent API. `on_limit` is awaited with the limits
+    that replies name. `clock` is monotonic, `now` returns seconds since 1970. Raises InvalidRequest for an invalid key,
+    address, `api`, `open_timeout` or `ca_bundle`.
     """
 
     def __init__(
@@ -264,9 +264,9 @@ class PerplexityClient(Closing):
             await self._transport.close()
 
     async def search(self, query: str | Query, filters: Filters | None = None) -> SearchResults:
-        """Return ranked pages, for half a cent. `filters` replace the query's own.
+        """Return ranked pages, at a price of half a cent. `filters` replace those of the query.
 
-        Pages outside their domains are left out, and a note counts them.
+        Pages outside the domains of the filters are left out, and a note counts them.
 
         Raises InvalidRequest before anything is sent, or any PerplexityError.
         """
@@ -293,7 +293,8 @@ class PerplexityClient(Closing):
     async def answer(self, prompt: Prompt, **options: Unpack[AskOptions]) -> Answer:
         """Return one sourced answer. Options replace the values of a whole question; None changes nothing.
 
-        Sources outside the domains of its filters are left out, with their markers and links, and a note counts them.
+        Sources outside the domains of the question's filters are left out, with their markers and links, and a note
+        counts them.
 
         Raises InvalidRequest before anything is sent, or any PerplexityError.
         """
@@ -316,8 +317,8 @@ class PerplexityClient(Closing):
     async def stream(self, prompt: Prompt, **options: Unpack[AskOptions]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Accepts and raises the same as `answer`.
 
-        If the caller leaves the stream early, for which `contextlib.aclosing` is needed, it is also cancelled at the
-        service.
+        If the caller leaves the stream early, the answer is also cancelled at the service. The caller must wrap the
+        stream in `contextlib.aclosing` for this.
         """
         question = build_question(prompt, options)
         started = self._clock()
@@ -345,7 +346,7 @@ class PerplexityClient(Closing):
             await self._runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self._clock))
 
     async def models(self) -> tuple[str, ...]:
-        """Return the names of the models that the key may use. Free of charge, so it can test a key.
+        """Return the names of the models that the key may use. The call is free of charge, so it can test a key.
 
         Raises PerplexityError.
         """
@@ -366,14 +367,14 @@ class PerplexityClient(Closing):
 
 
 def _wires(api: str) -> list[Wire]:
-    """Return the wires in the order of their succession. Raises InvalidRequest."""
+    """Return the wires to use for `api`, each followed by its successor. Raises InvalidRequest."""
     if api not in get_args(API):
         raise InvalidRequest.for_field("api", api, "it takes agent or sonar")
     return [Agent()] if api == "agent" else [Sonar(), Agent()]
 
 
 class _ErrorTagger:
-    """A context that puts a provider's name on every error that passes."""
+    """A context manager that sets the provider's name on every PerplexityError that has none."""
 
     def __init__(self, provider: str) -> None:
         self._provider = provider

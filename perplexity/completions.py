@@ -1,6 +1,7 @@
-"""Answers questions over one wire: at once, as a stream, or by a background run that outlives this process.
+"""Answers questions over one wire, as a whole, as a stream, or by a background run that outlives this process.
 
-Sources outside the requested domains are left out, in whole answers and in streams.
+A wire is the format of an API's requests and replies. Sources outside the requested domains are left out, in whole
+answers and in streams.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def answer_deadline(question: Question, target: Target, limits: Timeouts, clock:
 
 @dataclass(frozen=True, kw_only=True)
 class Completions:
-    """Answers over one wire, for validated questions. `cancelling` are the requests that `finish` waits for."""
+    """Answers validated questions over one wire. `cancelling` holds the tasks that `finish` waits for."""
 
     api: ApiClient
     runs: Runs
@@ -63,7 +64,7 @@ class Completions:
         return self.wire.path
 
     async def answer(self, question: Question, target: Target, *, started: float, deadline: Deadline) -> Answer:
-        """Return the answer; its `seconds` are those since `started`.
+        """Return the answer, whose `seconds` are counted from `started`.
 
         Raises any PerplexityError. If the wire cannot carry the question, InvalidRequest is raised before anything is
         sent. If the answer to an `offline` question cites pages, RunFailed is raised, because the answer may say more
@@ -124,7 +125,7 @@ class Completions:
     async def finish(self) -> None:
         """Wait a few seconds for the requests that start or cancel abandoned runs.
 
-        Late requests are cancelled; the requests to cancel their runs have the same time again.
+        Requests that take longer are cancelled. The requests that then cancel their runs get the same time again.
         """
         await self._wait_for_cancelling()
         for task in list(self.cancelling):
@@ -161,7 +162,8 @@ class Completions:
         )
 
     async def _answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        # Only a stream sends the run's id before its end; an abandoned run is cancelled by this id.
+        # A question that is not resumable is sent as a stream, since only a stream sends the run's id before its end.
+        # If the caller leaves, the run is cancelled by this id.
         at_once = question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining())
         if at_once and not self._runs_in_background(question, target):
             body = self.wire.build(question, target, stream=False)
@@ -193,9 +195,9 @@ class Completions:
     ) -> AsyncGenerator[Sequence[Event], None]:
         """Yield the events of streams, in batches as they arrive, until a stream is complete.
 
-        After an event, another stream is opened only with `repeat`, for a caller that accepts repeated events because
-        it collects them into one answer. (It uses a stream because a silent connection is cut after a minute.) Once
-        text was shown to someone, no further stream is opened.
+        After the first event, another stream is opened only with `repeat`: such a caller collects the events into one
+        answer, and uses a stream because a silent connection is cut after a minute. Once text was shown to someone, no
+        further stream is opened.
         """
         readers, body = _Readers(wire=self.wire), self.wire.build(question, target, stream=True)
         retries = question.retries or Retries()
@@ -286,9 +288,10 @@ class Completions:
         yield [event for event in _as_events(self._read(run_id, state or {})) if event not in known]
 
     async def _begin(self, question: Question, target: Target, *, deadline: Deadline) -> tuple[str, dict[str, JSON]]:
-        """Start a run and pass its id on; return both its id and its state.
+        """Start a run, pass its id to `question.on_run`, and return its id and its state.
 
-        A run that is no longer wanted is cancelled.
+        If `on_run` raises an exception, the run is cancelled. If this task is cancelled meanwhile, the run is cancelled
+        unless the question is resumable.
         """
         body = self.wire.build(question, target, stream=False)
         state = await self.runs.create(body, deadline=deadline, asked=question)
@@ -303,9 +306,10 @@ class Completions:
         return run_id, state
 
     async def _end_alone(self, beginning: asyncio.Task[tuple[str, dict[str, JSON]]], question: Question) -> None:
-        """Let a run start although its caller was cancelled, and pass its id on: otherwise it would be paid for twice.
+        """Let a run start although its caller was cancelled, so that its id reaches `question.on_run`.
 
-        A run that is not resumable is cancelled.
+        Otherwise the answer would be paid for twice, because nobody could resume the run. A run that is not resumable
+        is cancelled.
         """
         try:
             run_id, _ = await beginning
@@ -340,7 +344,7 @@ class _Readers:
 
     @property
     def cost_usd(self) -> float | None:
-        """The sum of the charges for all of them, as far as the service reported them."""
+        """The sum of the charges for all streams, as far as the service reported them; None if it reported none."""
         return total_cost(reader.cost_usd for reader in self.made)
 
     def priced(self, events: Sequence[Event]) -> list[Event]:
@@ -355,7 +359,7 @@ class _Readers:
 
 
 def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> tuple[list[Event], PerplexityError | None]:
-    """Return our events for those of the service, until the terminal one, and the error after them, if any."""
+    """Return this library's events for the service's, up to the terminal one, and the error after them, if any."""
     events: list[Event] = []
     try:
         for event in chunk:
@@ -429,7 +433,8 @@ class ThinkStripper:
         self._held.append(piece)
         if not self._may_think(piece):
             return self.flush()
-        # A marker may begin in text that is already held; the text is joined once, when the marker is there.
+        # The end marker may begin in an earlier piece, so the end of the held text is searched. The whole text is
+        # joined only once, when the marker is complete.
         self._tail += piece
         if _CLOSE not in self._tail:
             self._tail = self._tail[-len(_CLOSE) :]
@@ -440,7 +445,7 @@ class ThinkStripper:
         return self._after_block(behind)
 
     def flush(self) -> str:
-        """Return the text held back; without an end marker, it is the answer."""
+        """Return the text that was held back; without an end marker, this text is the answer."""
         text, self._held = "".join(self._held), []
         self._begun = self._begun or bool(text)
         self._over = self._over or bool(text)
@@ -473,7 +478,7 @@ def strip_thinking(answer: Answer, *, expected: bool) -> Answer:
 
 
 def _kept_text(question: Question) -> TextFilter | None:
-    """Return a filter that cuts a stream to the question's domains; None if it names no domains."""
+    """Return a filter that limits a streamed text to the question's domains; None if the question names no domains."""
     domains = question.filters.enforced
     return TextFilter(domains, as_json=question.schema is not None) if domains else None
 

@@ -1,4 +1,4 @@
-"""Enforces the domains of a search on its results: sources, markers, links. Pure."""
+"""Removes sources, markers and links outside the requested domains from results and answers, without I/O."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from perplexity.types import JSON, Answer, SearchResults, Source
 
 _MOST_NAMED = 3
 _LONGEST_AUTHORITY = 1_000
-# Parsed as browsers do: https://url.spec.whatwg.org/#concept-basic-url-parser
+# Addresses are parsed as browsers parse them: https://url.spec.whatwg.org/#concept-basic-url-parser
 _IGNORED = re.compile(r"[\t\n\r]")
 _AUTHORITY = re.compile(r"(?:https?:[/\\]*|[/\\]{2,}|(?=www\.))([^/\\?#]*)", re.IGNORECASE)
 _PORT = re.compile(r":[0-9]*$")
-# Names of these characters stay as they are in punycode.
+# An ASCII name with such labels is its own punycode.
 _LABELS = re.compile(r"(?:[^.]{1,63}\.)*[^.]{0,63}")
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?")
 
 _LEAST_GROWTH = 6
-"""The text is worth reading again when it has grown by one part in this many."""
+"""A streamed text is examined again when at least one part in this many is new."""
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
 _LAST_SPACE = re.compile(r"(?<=\S)\s+(?=\S*\Z)")
 _PAIRS = (("[", "]"), ("(", ")"), ("【", "】"), ("［", "］"), ("<", ">"))
@@ -47,7 +47,7 @@ def requested_host(url: str) -> str | None:
 @lru_cache(maxsize=256)
 def _host(authority: str) -> str | None:
     name = unquote(_PORT.sub("", authority.rpartition("@")[2])).strip()
-    # Encoding takes time in proportion to the square of the length.
+    # Long names are rejected here, because encoding takes time in proportion to the square of the length.
     if len(name) > MAX_HOST_LENGTH + 1:
         return None
     if not (name.isascii() and _LABELS.fullmatch(name)):
@@ -79,7 +79,7 @@ class DomainPolicy:
     def excludes(self, url: str) -> bool:
         """Return whether an address must not be shown.
 
-        An address without a usable host is excluded only if the domains name allowed ones.
+        An address without a usable host is excluded only if the policy names domains that are allowed.
         """
         name = requested_host(url)
         if name is None:
@@ -108,7 +108,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResults:
-    """Return the results without foreign pages, numbered from 1, with a note that counts the pages left out."""
+    """Return the results within the domains, numbered from 1, with a note that counts the pages left out."""
     if not domains:
         return results
     policy = DomainPolicy(domains)
@@ -124,7 +124,7 @@ def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResu
 
 
 def filter_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = False) -> Answer:
-    """Return a model's answer without foreign sources, their markers and foreign links, with notes that count them.
+    """Return a model's answer without sources outside the domains, their markers and links, with notes that count them.
 
     Sources keep the service's numbers. In an answer `as_json`, only the strings are filtered, and the sources are
     numbered from 1 again, since a program may address them by position.
@@ -153,11 +153,11 @@ def domain_notes(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ...
 
 
 class TextFilter:
-    """A streamed text without foreign links and markers; a part is returned as soon as no later piece can change it.
+    """Removes foreign links and markers from a streamed text.
 
-    No part of a link or of code that may continue is returned, and nothing at all before the end of an answer
-    `as_json`. Sources may become known in the meantime. `take` and `flush` take time in proportion to the whole text,
-    so `feed` asks for them less and less often.
+    A part of the text is returned as soon as no later piece can change it. So no part of a link or of code that may
+    continue is returned, and of an answer `as_json`, nothing before its end. Sources may become known in the meantime.
+    `take` and `flush` take time in proportion to the whole text, so `feed` asks for them less and less often.
     """
 
     def __init__(self, domains: Sequence[str], *, as_json: bool = False) -> None:
@@ -173,7 +173,8 @@ class TextFilter:
         """Set all sources known so far, and return those that may be shown."""
         kept, dropped = self.policy.split(sources)
         if tuple(sources) != self._sources:
-            # With the sources known now, the text already returned would read differently.
+            # With the new sources, the text that was already returned may have another length, which `_until` computes
+            # again.
             self._shown = None
         self._sources, self._dropped = tuple(sources), frozenset(dropped)
         return kept
@@ -245,7 +246,10 @@ def _settled_length(text: str) -> int:
 
 
 def _map_strings(text: str, change: Callable[[str], str]) -> str:
-    """Return JSON with its strings changed, unmodified if none changes; text that is not JSON is changed as a whole."""
+    """Return JSON with `change` applied to its strings; text that is not JSON is changed as a whole.
+
+    If no string changes, the JSON is returned exactly as it is.
+    """
     try:
         value = json.loads(text)
         changed = _map_value(value, change)

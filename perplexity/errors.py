@@ -40,9 +40,9 @@ class PerplexityError(Exception):
     """Any failure of a search or an answer.
 
     `provider` is the provider's name, `status` the HTTP status, `type` the service's own error type, `request_id` its
-    request id, `retry_after` seconds to wait, `cost_usd` the dollars that the failure cost; each None if
-    unknown. `summary` finishes the sentence "Perplexity …" and may be shown to a user. `began` is whether the service
-    had begun to answer, which it may charge for.
+    request id, `retry_after` seconds to wait, `cost_usd` the dollars that the failure cost; each of them is None if it
+    is not known. `summary` finishes the sentence "Perplexity …" and may be shown to a user. `began` says whether the
+    service had begun to answer, because it may charge for that.
     """
 
     summary: str = N_("failed")
@@ -70,7 +70,11 @@ class PerplexityError(Exception):
 
 
 class InvalidRequest(PerplexityError):
-    """A value that the service does not accept; `field`, `value` and `allowed` name the field and both values."""
+    """A value that the service does not accept.
+
+    `field` is the name of the field, `value` the value that was given, and `allowed` says what the field takes; each is
+    None if it is not known.
+    """
 
     summary = N_("refused the request")
 
@@ -141,7 +145,7 @@ class RunFailed(PerplexityError):
 
 
 class MissingExtra(PerplexityError, ImportError):
-    """A package is missing that `extra`, an extra of this distribution, installs; `command` installs it."""
+    """A package is missing that the extra `extra` of this distribution installs; `command` installs the extra."""
 
     summary = N_("needs an extra that is not installed")
     extra: str = ""
@@ -217,7 +221,7 @@ class ServerError(APIError):
 
 
 class AllProvidersFailed(PerplexityError):
-    """Every configured provider failed; `attempts` holds one entry each, in order."""
+    """Every configured provider failed; `attempts` holds the attempts in order."""
 
     summary = N_("and every other search service failed")
 

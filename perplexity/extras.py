@@ -43,5 +43,5 @@ def require(extra: str) -> None:
 
 def _installed(module: str) -> bool:
     found = find_spec(module)
-    # A folder of the same name is found too, but has no file.
+    # `find_spec` also finds a mere folder of the same name, but then the origin is None.
     return found is not None and found.origin is not None

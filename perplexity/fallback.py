@@ -1,4 +1,4 @@
-"""The chain: one provider after another until one answers. It is itself a provider."""
+"""Asks one provider after another until one answers; this chain of providers is itself a provider."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ log = logging.getLogger(__name__)
 Reply = TypeVar("Reply", SearchResults, Answer)
 
 MAX_OWNERS = 1_000
-"""The number of key owners whose failures are counted: those that asked last."""
+"""The most owners of keys whose failures are counted separately; the owners that asked last are kept."""
 
 MAX_REFUSALS = 2
-"""How many refusals because of a rate are followed by another turn, at all providers together."""
+"""The most refusals because of a rate, at all providers together, after which the same provider is asked again."""
 
 CIRCUIT_OPEN = "Resting"
-"""The error class of a skipped attempt, because the provider had failed repeatedly."""
+"""The error class of an attempt that was skipped because the provider had failed repeatedly."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A provider whose turn it is: its breaker's permit, the seconds it may use, and when it began.
+    """A provider whose turn it is, with its breaker's permit, the seconds that it may use, and the time when it began.
 
     `last` is True if no provider follows.
     """
@@ -72,8 +72,8 @@ class FallbackRun:
     `resumes` is True for a run that is already paid for: providers that can resume it come first, and none of them is
     skipped, since any other provider would be paid again. `short_deadline` says that the caller gave less time than
     usual, `has_options` that the question has an option that a service may refuse; a refusal then ends the round.
-    `retries` are shared by all providers. With a `limiter`, each call first waits for its turn, and this time does not
-    count; `busy` are the providers that take no call now.
+    `retries` are shared by all providers. With a `limiter`, each call first waits for its turn, and `total` does not
+    include this time; `busy` holds the names of the providers that take no call now.
     """
 
     kind: RequestKind
@@ -95,11 +95,12 @@ class FallbackRun:
     waited: float = 0.0
 
     async def candidates(self) -> AsyncGenerator[Candidate, None]:
-        """Yield each provider in its turn while there is time; a resting one is recorded as an attempt and skipped.
+        """Yield each provider in its turn while there is time.
 
-        A paid run is resumed at its own provider, resting or not. A provider that refuses because of its rate is
-        yielded again. One whose turn would come too late is skipped in favour of those that write text. If only
-        providers of passages are left, it is waited for: a limit is no reason to answer with passages.
+        A provider whose breaker is open is recorded as a failed attempt and skipped, unless it can resume a run that is
+        paid for. A provider that refuses a call because of its rate is yielded again. If a provider's turn at the
+        limiter would come too late, the providers that write text are asked first. If only providers of passages are
+        left, the call waits for its turn, because a limit is no reason to answer with passages.
         """
         begun, left = self.clock(), self._offering()
         while left and (now := self.clock()) < (end := begun + self.total + self.waited):
@@ -120,7 +121,7 @@ class FallbackRun:
                     self.busy.add(provider.name)
                     left = [*standing_in, provider, *(one for one in left if one not in standing_in)]
                     continue
-                # Others may have failed in the meantime.
+                # Other requests may have opened the breaker in the meantime.
                 permit = breaker.try_acquire(seconds=seconds)
             if permit is None:
                 self._note_failure(
@@ -136,9 +137,10 @@ class FallbackRun:
                 left.insert(0, provider)
 
     async def _take_turn(self, provider: Provider, *, patient: bool) -> float:
-        """Wait for the provider's next turn, also before retries, and return the seconds waited.
+        """Wait until the limiter allows a call to the provider, and return the seconds waited.
 
-        Raises RateLimitError if the turn would come too late.
+        Retries of the call will wait for the limiter, too. Raises RateLimitError if the call is not `patient` and its
+        turn would come too late.
         """
         if self.limiter is None:
             return 0.0
@@ -169,8 +171,8 @@ class FallbackRun:
     async def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
         """Record a failure and return it as callers may see it; raise it if no other provider may be asked.
 
-        A raised error has the cost of all failures. A call that was not permitted is no attempt, nor is one that was
-        refused because of its rate and gets another turn.
+        A raised error has the cost of all failures. A call does not count as an attempt if it was not permitted, or if
+        it was refused because of its rate and gets another turn.
         """
         failure = _as_perplexity_error(error, candidate.provider)
         if self.limiter is not None and _is_rate(failure):
@@ -199,13 +201,13 @@ class FallbackRun:
         if isinstance(failure, InvalidRequest):
             candidate.permit.release()
             refused_by_service = failure.status is not None
-            # Only this service refuses the request, so the caller's choices cannot be wrong.
+            # The request has no option that could be wrong, so another service may accept it.
             if refused_by_service and not self.has_options and not candidate.last:
                 return failure
             if not before:
                 raise self.with_total_cost(failure)
-            # If a stand-in cannot do it by its own rules, the next one may; if its service refuses, the request is
-            # wrong.
+            # If a later provider rejects the request by its own rules, the next provider may accept it. If its service
+            # refuses the request, the request is wrong.
             if refused_by_service:
                 raise AllProvidersFailed(self.failed)
             return failure
@@ -222,13 +224,17 @@ class FallbackRun:
         return error
 
     def _counts_against_provider(self, error: PerplexityError, candidate: Candidate) -> bool:
-        """Return whether the provider is at fault: not for finding nothing, nor for a time-out in too little time."""
+        """Return whether a failure counts against the provider.
+
+        A failure does not count if the provider found nothing, had too little time, or refused because of a rate that
+        the limiter now knows.
+        """
         if isinstance(error, TimedOut):
             return not self.short_deadline and candidate.seconds > self.timeouts.minimum
         return not isinstance(error, NothingFound) and not (self.limiter is not None and _is_rate(error))
 
     def all_failed(self) -> AllProvidersFailed:
-        """Return the error of a round without a reply; its `retry_after` is when the first provider is asked again."""
+        """Return the error of a round without a reply; `retry_after` is the seconds until one is asked again."""
         error = AllProvidersFailed(self.failed)
         waits = [self.breakers[provider.name].seconds_left for provider in self._offering()]
         error.retry_after = min(waits, default=0.0) or None
@@ -267,7 +273,7 @@ class FallbackRun:
 
 
 def _is_rate(error: PerplexityError) -> bool:
-    """Return whether a call was refused because there were too many: nothing was started, and credit is not short."""
+    """Return whether a service refused a call only because of too many calls, without starting or charging anything."""
     return isinstance(error, RateLimitError) and error.status != 402 and not error.began and not error.cost_usd
 
 
@@ -304,12 +310,13 @@ class Fallback(Provider):
     """Asks the providers in order. The first answer is returned, with the failures before it in `failed`.
 
     If the first provider refuses a request with a filter, a schema, tools, a length or a `vendor/model`, the caller is
-    at fault: InvalidRequest is raised, and no other provider is asked. Without any of those, the next one is asked. If
-    the service of a later provider refuses such a request, or all fail, AllProvidersFailed is raised; if a later
-    provider cannot do it by its own rules, the next one is asked. A provider that failed `breaker.failures` times in a
-    row is skipped for `breaker.seconds`. `on_attempt` is called after every attempt, also after the successful one;
-    without it, each attempt is logged. `on_candidate` is called before each request for a stream. With a `limiter`,
-    each call waits for its turn before its time begins, and a refusal because of a rate is no failure.
+    at fault: InvalidRequest is raised, and no other provider is asked. If it refuses a request without any of those,
+    the next provider is asked. If the service of a later provider refuses a request with such an option, or if all
+    providers fail, AllProvidersFailed is raised. If a later provider rejects the request by its own rules, the next one
+    is asked. A provider that failed `breaker.failures` times in a row is skipped for `breaker.seconds`. `on_attempt` is
+    called after every attempt, also after the successful one; without it, each attempt is logged. `on_candidate` is
+    called before each request for a stream. With a `limiter`, each call waits for its turn before its time begins, and
+    a refusal because of a rate is no failure.
     """
 
     def __init__(
@@ -341,7 +348,7 @@ class Fallback(Provider):
 
     @property
     def capabilities(self) -> frozenset[RequestKind]:
-        """All that at least one of the providers offers."""
+        """The kinds of requests that at least one of the providers answers."""
         return frozenset().union(*(provider.capabilities for provider in self._providers))
 
     async def search(self, query: Query) -> SearchResults:
@@ -351,7 +358,7 @@ class Fallback(Provider):
         found = await _first_reply(
             run, lambda candidate, _: candidate.provider.search(_request_for(run, candidate, query))
         )
-        # Whatever a provider returns, nobody gets more than was requested.
+        # A provider may return more pages than were requested.
         return replace(found, results=found.results[: int(query.max_results)])
 
     async def answer(self, question: Question) -> Answer:
@@ -445,7 +452,7 @@ class Fallback(Provider):
         )
 
     def _current_breakers(self) -> Mapping[str, Breaker]:
-        """Return the breakers of the configured keys; for services with an override in the task, those of its owner."""
+        """Return the breakers by provider; the task's own keys have the breakers of their owner."""
         shared, own = self._breakers_of(""), scope.current().keys
         if own is None:
             return shared
@@ -464,13 +471,13 @@ class Fallback(Provider):
 
 
 def _has_options(question: Question) -> bool:
-    """Return whether a question has an option that a service may refuse. A name of our own models is no such option."""
+    """Return whether a question has an option that a service may refuse; a Sonar name or an effort is none."""
     chosen = (question.schema, question.max_tokens, question.context, question.tools, "/" in (question.model or ""))
     return any(chosen) or question.filters != NO_FILTERS
 
 
 def _request_for(run: FallbackRun, candidate: Candidate, request: Request) -> Request:
-    """Return the candidate's request with its time limit and the round's remaining retries."""
+    """Return the request with the candidate's time limit and the round's remaining retries."""
     return replace(request, seconds=candidate.seconds, retries=run.retries)
 
 
@@ -510,7 +517,7 @@ async def _first_reply(
 async def _check_cancelled(
     run: FallbackRun, candidate: Candidate, check_cancelled: Callable[[], Awaitable[None]] | None
 ) -> None:
-    """Do nothing before the first provider; later, call `check_cancelled`. Raises RequestCancelled."""
+    """Call `check_cancelled`, unless no provider has failed yet. Raises RequestCancelled."""
     if check_cancelled is None or not run.failed:
         return
     try:
@@ -524,7 +531,7 @@ async def _check_cancelled(
 
 
 def _with_grace(seconds: float) -> float:
-    """Return when to cut a provider off: after its time limit it first cleans up and cancels what it started."""
+    """Return the seconds after which a provider is cut off: its time limit, and a moment to clean up after it."""
     return seconds + min(MAX_GRACE_SECONDS, seconds / 50)
 
 

@@ -110,7 +110,7 @@ def validate(filters: Filters) -> Filters:
 
 
 def in_words(filters: Filters) -> list[str]:
-    """Return each filter in words: "past week", "only a.example"."""
+    """Return each filter in words, such as "past week" or "only a.example"."""
     return list(_in_words(filters))
 
 
@@ -134,12 +134,12 @@ def _in_words(filters: Filters) -> Iterator[str]:
 
 
 def parse_recency(value: str) -> Recency:
-    """Return how recent pages must be. Raises InvalidRequest, which lists the valid words."""
+    """Return the recency that `value` names. Raises InvalidRequest, which lists the valid words."""
     return _one_of("recency", value, RECENCIES)
 
 
 def parse_mode(value: str) -> Mode:
-    """Return the kind of pages to search. Raises InvalidRequest, which lists the valid words."""
+    """Return the mode that `value` names: the kind of pages. Raises InvalidRequest, which lists the valid words."""
     return _one_of("mode", value, MODES)
 
 
@@ -152,7 +152,7 @@ def parse_domains(values: Iterable[str]) -> tuple[str, ...]:
     domains: dict[str, None] = {}
     for left, value in zip(range(len(typed) - 1, -1, -1), typed, strict=True):
         domains[parse_domain(value)] = None
-        # The rest is counted but not parsed, because each of thousands takes a while.
+        # The remaining values are only counted, because parsing thousands of them would take long.
         if len(domains) > MAX_DOMAINS:
             raise InvalidRequest.for_field("domain", f"{len(domains) + left} domains", _too_many_domains())
     if len({domain.startswith("-") for domain in domains}) > 1:
@@ -165,12 +165,12 @@ def _too_many_domains() -> str:
 
 
 def punycode(name: str) -> str:
-    """Return a host name as browsers look it up (IDNA 2008, UTS 46): ß is not ss. Raises UnicodeError."""
+    """Return a host name as browsers look it up (IDNA 2008, UTS 46), so that ß differs from ss. Raises UnicodeError."""
     return idna.encode(name, uts46=True).decode("ascii")
 
 
 def parse_domain(value: str) -> str:
-    """Return one host name, `-` kept in front, names of other scripts as punycode. Raises InvalidRequest."""
+    """Return a host name in lower case and punycode, with a leading `-` if `value` has one. Raises InvalidRequest."""
     typed = value.strip()
     denied, host = typed.startswith("-"), typed.removeprefix("-").lower().rstrip(".")
     if len(host) > MAX_HOST_LENGTH:
@@ -188,7 +188,7 @@ def parse_domain(value: str) -> str:
 def parse_languages(values: Iterable[str], *, name: str = "languages") -> tuple[str, ...]:
     """Return language codes, each once.
 
-    Raises InvalidRequest, which calls them by this name, for an unknown one or more than ten.
+    Raises InvalidRequest for an unknown code or more than ten codes; `name` is the name of the field in the error.
     """
     languages = tuple(dict.fromkeys(parse_language(value, name=name) for value in values))
     if len(languages) > MAX_LANGUAGES:
@@ -199,7 +199,7 @@ def parse_languages(values: Iterable[str], *, name: str = "languages") -> tuple[
 
 
 def parse_language(value: str, *, name: str = "languages") -> str:
-    """Return an ISO 639-1 code in lower case. Raises InvalidRequest, which calls it by this name."""
+    """Return an ISO 639-1 code in lower case. Raises InvalidRequest, with `name` as the name of the field."""
     code = value.strip().lower()
     if code not in LANGUAGES:
         raise InvalidRequest.for_field(

@@ -22,7 +22,7 @@ _DATE = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?(?!\
 
 
 def format_duration(seconds: float) -> str:
-    """Return seconds as "3.4 s", from 100 on as "2 min 5 s"."""
+    """Return a duration as "3.4 s", or from 100 seconds on as "2 min 5 s"."""
     if seconds < 100:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -30,7 +30,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_dollars(cost: float | None) -> str:
-    """Return a cost as "$0.0014", "free" for nothing, an empty text for an unknown one."""
+    """Return a cost as "$0.0014", a cost of 0 as "free", and an unknown cost (None) as an empty text."""
     if cost is None:
         return ""
     if cost == 0:
@@ -43,7 +43,7 @@ def format_dollars(cost: float | None) -> str:
 
 
 def format_iso_date(value: str | None) -> str:
-    """Return an ISO date as "7 Oct 2025", a part of one as "Oct 2025" or "2025"; an empty text for anything else."""
+    """Return an ISO date as "7 Oct 2025", a month as "Oct 2025", a year as "2025", anything else as an empty text."""
     match = _DATE.match(value.strip()) if value else None
     if match is None:
         return ""
@@ -67,12 +67,12 @@ def listed(words: Sequence[str]) -> str:
 
 
 def pluralize(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one."""
+    """Return a number with its noun, which is in the plural unless the number is 1."""
     return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 _LONGEST_WORD = 40
-"""The longest word to compare; the time grows with the square of the length."""
+"""The most characters of a word that is compared; the time grows with the square of the length."""
 
 
 def closest_match(word: str, choices: Iterable[str]) -> str | None:

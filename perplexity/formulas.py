@@ -1,4 +1,4 @@
-r"""Rewrites the LaTeX of a Markdown text so that a reader without LaTeX loses nothing. Pure.
+r"""Rewrites the LaTeX of a Markdown text so that a reader without LaTeX loses nothing.
 
 Markdown shows `\(x\,y\)` as `(x,y)`: a backslash before punctuation disappears.
 """
@@ -20,11 +20,12 @@ _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?=\r|\n)")
 _PREFIX = re.compile(r"[ \t>]*")
 _CLOSERS = {r"\(": r"\)", r"\[": r"\]", "$$": "$$", r"\begin": r"\end"}
 _DEEPEST = 40
-"""The most characters before a paragraph's lines; deeper inside lists and quotations, no code block begins."""
+"""The longest prefix of a paragraph's lines, in lists and quotations, after which a formula may become a code block."""
 _BACKTICKS = re.compile("`+")
 # Noncharacters mark places that a renderer fills in.
 _HELD = re.compile(r"[\ufdd0-\ufdef]")
-# Hebrew and Arabic letters. Next to them, digits and signs change places unless a letter or this mark comes first.
+# Hebrew and Arabic letters. Beside them, digits and signs are displayed in another order unless a letter or
+# `_LEFT_TO_RIGHT_MARK` comes first.
 _RIGHT_TO_LEFT = re.compile(
     r"[\u05d0-\u05f4\u061b-\u064a\u066e-\u06d5\u06fa-\u08c9\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc]"
 )
@@ -39,7 +40,7 @@ _TAG = re.compile(r" ?<(?=[A-Za-z/!?])")
 
 
 def readable(document: Document) -> Document:
-    """Return a document whose LaTeX is Unicode if that is exact, and otherwise code with every character.
+    """Return a document whose formulas are Unicode text if that is exact, and otherwise code with every character.
 
     A formula inside a line becomes text or inline code, a displayed one a code block. In a heading or a table, where no
     block can be, a displayed formula is treated as one inside a line. The signs around a formula, such as `$`, are
@@ -54,7 +55,7 @@ def readable(document: Document) -> Document:
 
 
 def unfinished(document: Document) -> int:
-    """Return the start of the formula that a growing text ends in; the text's length if there is none."""
+    """Return the start of the unclosed formula at the end of a growing text; the text's length if there is none."""
     text, found = document.text, document.regions
     if not found or found[-1].kind is not RegionKind.PROSE:
         return len(text)
@@ -90,7 +91,10 @@ def _is_escaped(text: str, place: int) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """The kind of the lines from `first` to `end`: a paragraph whose lines begin with `prefix`, or another block."""
+    """The lines from `first` up to, not including, `end`: a paragraph whose lines have a `prefix`, or another block.
+
+    `inline` says that a displayed formula is treated there as one inside a line.
+    """
 
     first: int
     end: int
@@ -133,7 +137,7 @@ class _Writer:
         found = self._places[index] if index >= 0 else None
         if found is None or line >= found.end:
             return _Place(first=line, end=line + 1)
-        # A line of "=" in a formula would make a heading of the lines before it.
+        # Markdown reads a line of "=" in a formula as the underline that makes the lines before it a heading.
         outside = found.inline and not found.cells and self._line(region.end - 1) >= found.end
         return _Place(first=found.first, end=found.end) if outside else found
 
@@ -169,7 +173,7 @@ class _Writer:
         return f"{start}{self._mark}{shown}{self._mark}{end}"
 
     def _displayed(self, region: Region, where: _Place) -> tuple[str, int]:
-        """Return a formula as a code block with the punctuation mark after it, and the place after both."""
+        """Return a formula as a code block that includes the punctuation mark after it, and the place after both."""
         text, line = self._text, self._line(region.start)
         before = text[self._lines[line] : min(region.start, self._lines[line] + _DEEPEST + 1)]
         first = line == where.first and len(before) <= len(where.prefix)

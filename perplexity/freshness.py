@@ -1,4 +1,4 @@
-"""Recognizes questions that ask for something new, and answers that rest on old sources. Pure.
+"""Recognizes questions that ask for something new, and answers that rest on old sources.
 
 The words are English and German. A named period ("today", "this week") takes precedence over a word such as "latest",
 which means the past week.
@@ -27,11 +27,11 @@ DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year":
 
 UNDATED = N_("Newest source: undated.")
 ZONE_DAYS = 1
-"""A page is dated in its own time zone, where it may still be the day before, or already the day after."""
+"""The days by which a page's date may differ from ours, since a page is dated in its own time zone."""
 
 _LATEST_DAYS = 7
 _LONGEST_QUESTION = 4_000
-"""Characters of a question that are read at each end; the request stands at one of them."""
+"""The characters of a long question that are read at each end, since the request stands at one of the ends."""
 
 _QUOTED = re.compile(r"```.{0,2000}?```|`[^`\n]{1,200}`|[\"“”„«»][^\"“”„«»\n]{1,200}[\"“”„«»]", re.DOTALL)
 _NAME_BEFORE = r"(?:(?:usa|india|psychology|physics|business|russia|europe|medicine|history|chemistry)[ ])"
@@ -117,14 +117,15 @@ def max_age_days(question: str, recency: Recency | None = None) -> int | None:
 def newest_source_line(question: str, sources: Sequence[Source], *, today: date, recency: Recency | None = None) -> str:
     """Return "Newest source: 3 May 2026." if the newest source is older than the question asks for, else "".
 
-    `sources` are those that the answer cites. Their own date counts, which is shown with them, not the date on which a
-    service last saw a change. If none has a date, the line says so; without sources the string is empty.
+    `sources` are the sources that the answer cites. A source's `date` counts, which is shown with it, not its
+    `last_updated`, the day on which a service last saw a change. If no source has a date, the line says so; without
+    sources the string is empty.
     """
     days = max_age_days(question, recency)
     if days is None or not sources:
         return ""
     tomorrow = today + timedelta(days=ZONE_DAYS)
-    # A date in the future is a mistake and says nothing.
+    # A date in the future is a mistake, so it is ignored.
     known = [dated for source in sources if (dated := _parse_date(source.date)) is not None and dated.first <= tomorrow]
     if not known:
         return say(UNDATED)
@@ -168,7 +169,7 @@ def _searchable(question: str) -> str:
     if len(question) > 2 * _LONGEST_QUESTION:
         question = f"{question[:_LONGEST_QUESTION]} {question[-_LONGEST_QUESTION:]}"
     unquoted = _QUOTED.sub(" ", question)
-    # A question in quotation marks is still the question.
+    # If the whole question is in quotation marks, it is read as it is.
     said = unquoted if any(character.isalnum() for character in unquoted) else question
     return " ".join(unicodedata.normalize("NFC", said).split()).casefold()
 
@@ -193,7 +194,7 @@ def _days_of(unit: str) -> int:
 
 
 def _of_past(match: re.Match[str]) -> int:
-    """Return the days of "past week" (7), "last week" (the one before this: 14) and "last 3 weeks" (21)."""
+    """Return the days of "past week" (7), "last week" (14, since it precedes this week) and "last 3 weeks" (21)."""
     unit, number = match["unit"], match["number"]
     if unit.startswith("minute"):
         return 1

@@ -1,4 +1,4 @@
-"""LaTeX formulas as Unicode text, only if nothing of the formula is lost or changes its meaning. Pure.
+"""Writes LaTeX formulas as Unicode text if nothing of a formula is lost and its meaning does not change.
 
 The symbols are those of `pylatexenc`'s table. The grammar is our own, because converters guess at unknown commands;
 here, a formula with anything outside the grammar has no exact text.
@@ -14,7 +14,7 @@ from enum import Enum, auto
 from functools import cache, lru_cache
 
 LONGEST = 200
-"""The most characters of a formula; a longer one is no easier to read on one line."""
+"""The most characters of a formula that is converted; a longer one would be no easier to read on one line."""
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|''|.", re.DOTALL)
 _DEEPEST = 8
@@ -25,7 +25,7 @@ _ABOVE = dict(
 _BELOW = dict(zip("0123456789+−-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 _SCRIPTS = "".join([*_ABOVE.values(), *_BELOW.values()])
 _RAISED = {"∘": "°", "°": "°", "′": "′", "″": "″"}
-"""Characters that are already raised."""
+"""The characters for powers that consist of one sign which is raised by itself, such as the degree sign."""
 _SPACES = {
     ",": "\u2009", ":": "\u205f", ";": "\u2004", " ": " ", "!": "", "quad": "\u2003", "qquad": "\u2003\u2003",
 }  # fmt: skip
@@ -73,7 +73,7 @@ class _Kind(Enum):
 
 @dataclass(frozen=True)
 class _Atom:
-    """A piece of a formula. `macro` is whether a control word made it; a space may then only mark that word's end."""
+    """A piece of a formula. `macro` says that it comes from a control word, which a space after it may only end."""
 
     text: str
     kind: _Kind = _Kind.ORDINARY
@@ -84,8 +84,8 @@ class _Atom:
 def unicode_text(formula: str) -> str | None:
     """Return a formula as text, None if no exact text exists.
 
-    An exact text consists of letters, digits, operators, known symbols and functions, indices and powers that Unicode
-    has every character of, accents on one letter, fractions and roots, with brackets where one line needs them.
+    An exact text consists of letters, digits, operators, known symbols and functions, indices and powers whose
+    characters Unicode has, accents on one letter, fractions and roots, with brackets where one line needs them.
     """
     if len(formula) > LONGEST:
         return None
@@ -202,7 +202,10 @@ class _Reader:
         return [_of_name(name)]
 
     def _layout(self, name: str) -> list[_Atom]:
-        """Skip a command that only sets the size of the next bracket or of the whole; a dot is no bracket."""
+        """Skip a command that only sets the size of the next bracket or of the whole formula.
+
+        A dot after `left` or `right` stands for an invisible bracket, so it is skipped, too.
+        """
         if (name in _FENCING and self._peek() == ".") or self._peek().isspace():
             self._next()
         return []
@@ -293,7 +296,7 @@ def _joined(atoms: Sequence[_Atom]) -> str:
 
 
 def _pieces(atoms: Sequence[_Atom]) -> Iterator[str]:
-    """Yield the text of atoms, with spaces around relations and functions, and brackets where two would merge."""
+    """Yield the text of atoms, with spaces around relations and functions, and brackets where two atoms would merge."""
     before, function = "", False
     for index, atom in enumerate(atoms):
         after = next((later for later in atoms[index + 1 :] if later.kind is not _Kind.SPACE), None)

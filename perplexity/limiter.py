@@ -1,4 +1,4 @@
-"""Decides when a call may be sent: a service accepts only a number of calls per second and per minute.
+"""Decides when a call may be sent, since a service accepts only a number of calls per second and per minute.
 
 Perplexity's limits: https://docs.perplexity.ai/docs/admin/rate-limits-usage-tiers
 """
@@ -23,10 +23,10 @@ WAIT_SECONDS = 60.0
 """The most seconds that an impatient caller waits for its turn."""
 
 PROBE_SECONDS = 10.0
-"""The seconds that others wait for the one call after a refusal, if it gets no reply."""
+"""The most seconds that other calls wait for the reply to the first call after a refusal."""
 
 STOP_SECONDS = 1.0
-"""The seconds without calls after a refusal that names no time."""
+"""The seconds for which no call is sent after a refusal that does not say how long to wait."""
 
 SECONDS_PER_MINUTE = 50
 """A service's limit per minute divided by this is taken as its limit per second."""
@@ -88,9 +88,9 @@ class Limiter(Protocol):
     """Decides when the next call to a service may be sent. Calls are counted by service, key and kind."""
 
     async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
-        """Return when a call may be sent.
+        """Wait until a call may be sent.
 
-        Unless `patient`, raise RateLimitError, with the wait, if it would have to wait too long.
+        Raises RateLimitError, with the wait in `retry_after`, if the caller is not `patient` and would wait too long.
         """
         ...
 
@@ -103,7 +103,8 @@ class Limiter(Protocol):
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
         """Record that the service refused a call because of its rate.
 
-        For `retry_after` seconds no call is sent, then one, and the others once the service has accepted it.
+        No call is sent for `retry_after` seconds. Then one call is sent, and the others follow once the service has
+        accepted that call.
         """
         ...
 
@@ -118,7 +119,7 @@ class _Lane:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def free_at(self, now: float) -> float:
-        """Return when the next call may be sent."""
+        """Return the time at which the next call may be sent."""
         while self.left and self.left[0] < now - 60:
             self.left.popleft()
         at = [now]
@@ -140,7 +141,7 @@ class _Lane:
 
 
 class MemoryLimiter:
-    """The limiter of one process. Replies do not change `limits`; `clock` is monotonic."""
+    """The limiter of one process. Replies change the default limits, but not `limits`; `clock` is monotonic."""
 
     def __init__(
         self,
@@ -157,7 +158,7 @@ class MemoryLimiter:
         self._lanes: dict[tuple[str, CallKind, str], _Lane] = {}
 
     async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
-        """Return when a call may be sent; calls keep their order."""
+        """Wait until a call may be sent; calls keep their order."""
         lane, now = self._lane(provider, kind), self._clock()
         wait = lane.free_at(now) - now + lane.waiting * lane.seconds_each
         if not patient and wait > self._wait_seconds:
@@ -184,7 +185,7 @@ class MemoryLimiter:
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
         """Stop further calls.
 
-        If this call was sent before a stop, only the time named in its refusal prolongs that stop.
+        If calls are stopped already, a refusal prolongs the stop only if it names a time.
         """
         lane, now = self._lane(provider, kind), self._clock()
         until = now + (STOP_SECONDS if retry_after is None else retry_after)

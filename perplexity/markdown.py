@@ -22,7 +22,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
 _BACKTICKS = re.compile(r"\\[^`]|\\?(`+)")
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
-# Each form begins with its own sign, so that the search jumps from sign to sign.
+# Each alternative begins with a fixed sign, so that the search jumps from sign to sign.
 OPENER = re.compile(
     r"\\(?:[\[(]|begin\{[A-Za-z]{1,20}\*?\}|.)|\$(?:(?<!\$\$)\$(?!\$)|(?<![\\$\w]\$)(?![\s$]))", re.DOTALL
 )
@@ -97,7 +97,7 @@ class Document:
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
-        """The regions that together make up the text. Neighbours differ in kind, except for two of a kind of code."""
+        """The regions that together make up the text. Neighbours differ in kind, unless both are code."""
         text = self.text
         code = [*self._block_code()]
         cells: list[tuple[int, int]] = []
@@ -140,13 +140,13 @@ class Document:
         return lines[start], lines[min(end, len(lines) - 1)]
 
     def _inline_ranges(self) -> Iterator[tuple[int, int]]:
-        """Yield the stretches that inline code cannot leave: a paragraph, a heading."""
+        """Yield the paragraphs and headings, beyond whose ends inline code cannot go on."""
         for block in self.blocks:
             if block.kind in _WITH_TEXT:
                 yield self._range(block.start, block.text_end)
 
     def _cells(self) -> Iterator[tuple[int, int]]:
-        """Yield the cells of the tables, which inline code and LaTeX cannot leave."""
+        """Yield the cells of the tables, beyond whose edges inline code and LaTeX cannot go on."""
         for block in self.blocks:
             if block.kind is BlockKind.TABLE:
                 for line, after in pairwise(self.lines[block.start : block.end + 1]):
@@ -239,7 +239,7 @@ def _breaks(text: str, start: int, end: int, spaced: Sequence[re.Match[str]]) ->
 
 
 def _edges_between(cells: Sequence[tuple[int, int]], start: int, end: int) -> Iterator[int]:
-    """Yield where cells of tables begin between two places."""
+    """Yield the places from `start` to `end` at which cells of tables begin."""
     for index in range(bisect_left(cells, (start, 0)), len(cells)):
         if cells[index][0] > end:
             return
@@ -277,7 +277,7 @@ def _math_between(text: str, start: int, end: int) -> Iterator[Region]:
 
 
 def _environments(text: str, start: int, end: int) -> dict[int, int]:
-    """Return where each LaTeX environment ends, by its beginning."""
+    """Return the end of each LaTeX environment by its start."""
     ends: dict[int, int] = {}
     opened: list[re.Match[str]] = []
     for match in _ENVIRONMENT.finditer(text, start, end):
@@ -291,7 +291,8 @@ def _environments(text: str, start: int, end: int) -> dict[int, int]:
 def looks_like_maths(content: str, opener: str) -> bool:
     r"""Return whether the text between an opener of LaTeX and its closer is a formula.
 
-    It is not if it stands between two prices, in brackets that are only escaped, as in `\[sic\]`, or consists of words.
+    The text is no formula if it stands between two prices or in brackets that are only escaped, as in `\[sic\]`, or if
+    it consists of words.
     """
     # Brackets that are only escaped do not stand on lines of their own.
     if _COMMAND.search(content) or (opener == r"\[" and content.startswith("\n") and content.strip()):

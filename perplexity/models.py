@@ -29,7 +29,7 @@ WITHOUT_SCHEMA = frozenset({"sonar", "sonar-reasoning", "sonar-deep-research"})
 """The Sonar names that never accepted a JSON schema; all efforts and `vendor/model` names may accept one."""
 
 _RETIRED = re.compile(r"llama-3\.1-sonar-\w+-128k-(?:online|chat)")
-"""The names of Sonar's first models, which are still in use."""
+"""The names of Sonar's first models, which callers still use."""
 
 _VENDOR_MODEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}/[a-z0-9][a-z0-9._:-]{0,126}")
 
@@ -38,7 +38,7 @@ _VENDOR_MODEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}/[a-z0-9][a-z0-9._:-]{0,126
 class Target:
     """The model of an answer: an effort, or a pinned `vendor/model`, whose `effort` then only sets its time limit.
 
-    `name` is the requested name; `reasons` is whether a pinned model shall think first.
+    `name` is the requested name; `reasons` says whether a pinned model is asked to think first.
     """
 
     effort: Effort

@@ -91,9 +91,9 @@ NO_MODEL = N_("No answer model is configured.")
 
 
 def fallback_notice(reply: Answer | SearchResults, *, unset: str = "") -> str:
-    """Return the line for a reply of another provider than the first choice, or an empty string.
+    """Return the line that explains why a reply is not from the first choice of provider; empty if it is.
 
-    `unset` is the variable whose lack kept the first choice from being asked.
+    `unset` is the environment variable whose absence kept the first choice from being asked.
     """
     own = reply.stand_in if isinstance(reply, Answer) else ""
     return " ".join(filter(None, (own, _stand_in(reply, unset=unset))))
@@ -107,7 +107,7 @@ def agent_fallback_notice(read: Answer | SearchResults) -> str:
 
 
 def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
-    # For an agent that failed, the origin is the pages that the agent had found.
+    # If the reply's own provider is an agent that failed, the reply consists of what the agent had found before.
     own = any(attempt.provider == reply.provider for attempt in reply.failed)
     if isinstance(reply, SearchResults):
         what = say("these are pages that it had found") if own else say("these are pages from {provider}")
@@ -144,7 +144,7 @@ DEFAULT_MODEL = "sonar"
 """The model that the tools request if their caller names none."""
 
 _LENGTHS = frozenset({"length", "max_tokens", "max_output_tokens"})
-"""The services' names of the reason that a model reached its length limit."""
+"""The words by which services report that a model reached its length limit."""
 
 
 def answer_notes(answer: Answer, question: Question | None = None) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ def _cut(answer: Answer, question: Question | None) -> str:
 
 
 def _other_model(answer: Answer, question: Question | None) -> str:
-    """Return a sentence if another model answered; none if a note says so already or if it is the default model."""
+    """Return a sentence if another model answered; empty if a note says so or the default model was requested."""
     named, model = question.model if question else None, answer.model
     if not named or not model or named == DEFAULT_MODEL or _plain(named) == _plain(model):
         return ""

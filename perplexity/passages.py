@@ -29,7 +29,7 @@ from perplexity.types import (
 
 @cache
 def _word() -> re.Pattern[str]:
-    """Return the pattern of a word. In a script without spaces, each letter is a word. Slow to compile."""
+    """Return the pattern of a word, which is slow to compile. In a script without spaces, each letter is a word."""
     return re.compile(
         r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
     )
@@ -44,7 +44,7 @@ def words(text: str) -> list[str]:
 
 
 def bm25_scores(question: str, texts: Sequence[str]) -> list[float]:
-    """Return a score for each text: 0 if it shares no word with the question, higher the better it fits.
+    """Return a score for each text: 0 if the text shares no word with the question, and higher if the text fits better.
 
     Words such as "the" count only if no text shares any other word with the question. The formula is BM25 with k1 = 1.2
     and b = 0.75: https://en.wikipedia.org/wiki/Okapi_BM25
@@ -90,8 +90,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\s\d\.)(?<!\s\d\d\.)[\"'”’)\]]
 def best_passages(results: Sequence[Source], question: str) -> tuple[Passage, ...]:
     """Return at most 5 passages of at most 400 characters, best first, each a slice of a snippet or a title.
 
-    At most two come from one source. If no passage shares a word with the question, the service's ranking is kept: the
-    beginning of each result.
+    At most two come from one source. If no passage shares a word with the question, the first passage of each result is
+    returned, in the service's order.
     """
     candidates = [Passage(text=piece, source=source.number) for source in results for piece in split_sentences(source)]
     titles = {source.number: source.title[:MAX_PASSAGE_LENGTH] for source in reversed(results)}

@@ -26,10 +26,10 @@ Result = TypeVar("Result")
 Clock = Callable[[], float]
 
 CHAIN_PAUSE_SECONDS = 10.0
-"""The most seconds of all pauses for one question to a chain: the asker should soon hear that nobody answers."""
+"""The most seconds of all pauses for one question to a chain, so that the asker soon hears that nobody answers."""
 
 MAX_PAUSE_SECONDS = 60.0
-"""If a service asks for a longer pause, another one is asked instead, however much time is left."""
+"""The longest pause that a service may ask for; after a request for a longer one, no retry is made at this service."""
 
 MAX_RETRY_AFTER_SECONDS = 86_400.0
 """The longest wait that is taken from `Retry-After`: a day."""
@@ -92,10 +92,11 @@ class Deadline:
 
 @dataclass(kw_only=True)
 class Retries:
-    """The retries of one question at all services together: their number, and the seconds spent on pauses.
+    """The retries of one question at all services together.
 
-    `seconds` are left for further pauses. `may_retry` returns whether the failed service may be asked again. If its
-    calls wait for turns, `turn` waits for one, and a refusal because of a rate is not retried here.
+    `made` is the number of retries so far, and `seconds` are left for further pauses. `may_retry` returns whether the
+    failed service may be asked again. If a limiter decides when calls may be sent, `turn` waits until it allows a call,
+    and a refusal because of a rate is not retried here.
     """
 
     made: int = 0
@@ -106,7 +107,7 @@ class Retries:
 
 @dataclass(frozen=True, kw_only=True)
 class Retrier:
-    """The loop of attempts: a policy, with the clocks, pauses and randomness that it needs."""
+    """Sends a request again after failures, as `policy` says."""
 
     policy: RetryPolicy
     sleep: Callable[[float], Awaitable[None]]
@@ -123,7 +124,7 @@ class Retrier:
     ) -> Result:
         """Return the first result. Raises the last error, or TimedOut; `retryable` says which errors are worth a retry.
 
-        `retries` are the question's retries so far, elsewhere too. `before_retry` is awaited after each pause.
+        `retries` are the question's retries so far, at other services too. `before_retry` is awaited after each pause.
         """
         retries = retries or Retries()
         while True:
@@ -140,7 +141,7 @@ class Retrier:
         """Wait before the next attempt; raise the error if no attempt is left or none would be in time.
 
         If the service asks for a pause of more than a minute, or longer than the time left, the error is raised without
-        a pause. During a pause, others may find out that the service is down.
+        a pause. The error is also raised if other requests find out during the pause that the service is down.
         """
         requested = error.retry_after or 0.0
         seconds = max(self.policy.delay(retries.made + 1, self.random()), requested)
@@ -169,9 +170,10 @@ def is_retryable(error: PerplexityError) -> bool:
 
 
 def is_retryable_unpaid(error: PerplexityError) -> bool:
-    """Return whether a request that costs nothing before its answer may be repeated, also after an unreadable 200.
+    """Return whether a search or a request for a list may be repeated.
 
-    Searches and requests for lists are of this kind. A model's answer has been paid for by then.
+    Unlike a request for a model's answer, which has been paid for by then, it may also be repeated after an unreadable
+    reply with status 200.
     """
     return is_retryable(error) or (isinstance(error, MalformedResponse) and not error.too_large)
 
@@ -193,9 +195,9 @@ def retry_after(headers: Mapping[str, str], *, now: float, limited: bool) -> flo
     """Return the seconds that the service asks to wait, None if it names none. `now` is in seconds since 1970.
 
     Header names are in lower case. `Retry-After` holds seconds or a date (RFC 9110, 10.2.3). `x-ratelimit-reset` holds
-    seconds since 1970 (Perplexity), or seconds for each limit, the shortest limit's first (Brave). It comes with every
-    answer, and counts only if the limit was reached (`limited`). A time in the past gives 0; the result is at most a
-    day.
+    seconds since 1970 (Perplexity), or seconds for each limit, the shortest limit's first (Brave). `x-ratelimit-reset`
+    comes with every answer, and counts only if the limit was reached (`limited`). A time in the past gives 0; the
+    result is at most a day.
     """
     seconds = _seconds(headers.get("retry-after", ""), now=now)
     if seconds is not None or not limited:

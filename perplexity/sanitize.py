@@ -14,7 +14,8 @@ _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references|message|claims?
 _FENCE = re.compile("`{3,}|~{3,}")
 _NOT_IN_AN_ADDRESS = re.compile(r"[\s<>\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile(r"\r\n?")
-# C0 except tab and line feed, DEL, C1, the characters that reorder text, and noncharacters, which others drop later.
+# C0 except tab and line feed, DEL, C1, the characters that reorder text, and noncharacters, which other programs drop
+# later.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 
@@ -26,7 +27,7 @@ def _marker() -> re.Pattern[str]:
 
 
 def strip_controls(text: str) -> str:
-    """Return a text without characters that control a terminal or reorder what follows; lines end in a line feed.
+    """Return a text without characters that control a terminal or reorder other text; its lines end in a line feed.
 
     Half a surrogate pair, which cannot be encoded, becomes U+FFFD. https://en.wikipedia.org/wiki/ANSI_escape_code https://trojansource.codes
     """

@@ -1,4 +1,4 @@
-"""Steps around the calls of services, each written once for searches, answers, streams and posts."""
+"""Runs steps around the calls of services; one step serves searches, answers, streams and posts alike."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class SteppedProvider:
 
 
 class SteppedPosts:
-    """A source of posts with steps around each call; for these steps, the topic is a question."""
+    """A source of posts with steps around each call; the steps get the topic as a question."""
 
     def __init__(self, source: PostSource, steps: Sequence[Step]) -> None:
         self.source, self.steps, self.name = source, steps, source.name

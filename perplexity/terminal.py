@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-# C0 but tab and line feed, DEL, C1; the marks that reorder what follows (https://trojansource.codes); line separators
-# that some terminals obey; halves of characters, which cannot be encoded.
+# C0 except tab and line feed, DEL, C1; the marks that reorder text (https://trojansource.codes); line separators that
+# some terminals obey; halves of characters, which cannot be encoded.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
@@ -27,7 +27,7 @@ def printable_line(text: str) -> str:
 
 
 def escape_json(json: str) -> str:
-    """Return JSON text with the same characters as JSON escapes, which decode to the same value."""
+    """Return JSON text with its unsafe characters as JSON escapes, so that the text still decodes to the same value."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
 
 

@@ -23,7 +23,7 @@ _pool = ThreadPoolExecutor(max_workers=MAX_WORKERS, thread_name_prefix="computin
 
 
 async def run_in_thread(call: Callable[Params, Computed], *args: Params.args, **kwargs: Params.kwargs) -> Computed:
-    """Call a function without input or output in a thread, and return its result. Raises the function's errors.
+    """Call a function that does no I/O in a thread, and return its result. Raises the function's errors.
 
     If the caller is cancelled, a running call continues to its end.
     """
@@ -32,7 +32,7 @@ async def run_in_thread(call: Callable[Params, Computed], *args: Params.args, **
 
 
 SHORT_TEXT = 1_000
-"""Characters that are parsed or rendered faster than a thread would let the loop continue."""
+"""The most characters of a text that is parsed or rendered in less time than the switch to a thread takes."""
 
 
 async def run_in_thread_if_long(
@@ -89,7 +89,7 @@ class DaemonThreads:
 
 
 class DaemonExecutor(ThreadPoolExecutor):
-    """Gives each call a daemon thread of its own; as a loop's default executor, it does not delay the end."""
+    """Gives each call a daemon thread of its own; as a loop's default executor, it does not delay the process's end."""
 
     def submit(
         self, function: Callable[Params, Result], /, *args: Params.args, **kwargs: Params.kwargs

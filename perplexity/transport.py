@@ -1,4 +1,4 @@
-"""The only HTTP client of this package: a request out, a status, headers and bytes back.
+"""The only HTTP client of this package, which sends a request and returns a status, headers and bytes.
 
 Proxies are found here: if the HTTP library looked for them itself, it would also read the user's .netrc, and an entry
 there for the service's host makes it refuse our own Authorization header.
@@ -41,7 +41,7 @@ ProxyFor = Callable[[str], str | None]
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the address of the proxy for an address; None if it needs none, is exempt or is loopback.
+    """Return the address of the proxy for `url`; None if no proxy is set, or if `url` is exempt or on this machine.
 
     Raises ConnectionFailed, which names the variable, for an unusable kind of proxy.
     """
@@ -51,8 +51,8 @@ def proxy_for(url: str) -> str | None:
 def named_proxy(url: str, *, own: tuple[str, str] | None = None, https_by_http: bool = False) -> tuple[str, str]:
     """Return the variable that names the proxy for an address, and its unchanged value; an empty value means no proxy.
 
-    `own` is a program's own variable with its value: it takes precedence over the others, and NO_PROXY does not apply
-    to it. With `https_by_http`, an https address without a proxy uses that of HTTP_PROXY.
+    `own` is the name and the value of a variable of the calling program; it takes precedence over the others, and
+    NO_PROXY does not apply to it. With `https_by_http`, an https address without a proxy uses the one in HTTP_PROXY.
     """
     parts = urlsplit(url)
     if not parts.hostname or is_loopback(parts.hostname):
@@ -101,7 +101,7 @@ def _can_be_used(proxy: str) -> bool:
 
 
 def tls_context(ca_bundle: str, *, field: str = "ca_bundle") -> ssl.SSLContext | None:
-    """Return a context that trusts the system's authorities and those of a PEM file; None for "".
+    """Return a context that trusts the system's authorities and those in the PEM file `ca_bundle`; None if it is empty.
 
     Raises InvalidRequest, which names `field`, for a file that cannot be used.
     """
@@ -138,7 +138,7 @@ _CHUNK = 64 * 1024
 class Session(Protocol):
     """An `aiohttp.ClientSession`, as far as it is used here.
 
-    That class is not completely typed (aiohttp 3.14), so neither is a signature that names it.
+    That class is not completely typed (aiohttp 3.14), so a signature that names it would not be, either.
     """
 
     @property
@@ -166,7 +166,7 @@ class StreamingResponse(NamedTuple):
 Accept = Literal["application/json", "text/event-stream"]
 _JSON_TYPE: Accept = "application/json"
 _SLICE = 3 * 128 * 1024
-"""The bytes of a file that are encoded at once: Python's other threads wait for it, about 3 ms."""
+"""The bytes of a file that are encoded at once; Python's other threads wait for that about 3 ms."""
 
 
 def _encode(body: JSON, write_file: Callable[[Attachment], str]) -> str:
@@ -182,7 +182,7 @@ def _recorded(file: Attachment) -> str:
 
 
 def _with_files(text: str, files: Mapping[str, bytes]) -> bytes:
-    """Return the body with the contents of files, in base64, in place of their marks, which are in the same order."""
+    """Return the body with each file's mark replaced by the file in base64; `files` have the order of their marks."""
     pieces = []
     for mark, data in files.items():
         before, text = text.split(mark, 1)
@@ -191,7 +191,7 @@ def _with_files(text: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def _payload(content: bytes) -> aiohttp.Payload:
-    """Return the bytes as a body; long ones, such as files, are written piece by piece, so that others have a turn."""
+    """Return the bytes as a body; a long body, such as one with files, is written in pieces to let other tasks run."""
     if len(content) <= MOST_AT_ONCE:
         return aiohttp.BytesPayload(content, content_type=_JSON_TYPE)
     return aiohttp.BytesIOPayload(BytesIO(content), content_type=_JSON_TYPE)
@@ -242,7 +242,7 @@ class Transport:
         self._headers = {accept: {**auth, "Accept": accept} for accept in get_args(Accept)}
         self.base_url: str = checked_base_url(base_url)
         self._host, self._base_path = hostname(self.base_url), urlsplit(self.base_url).path
-        # The rest has no limit of aiohttp's: the caller has a deadline.
+        # Nothing else is limited by aiohttp, because the caller has a deadline.
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=checked_open_timeout(open_timeout))
         self._given = session
         self._own: aiohttp.ClientSession | None = None
@@ -326,8 +326,8 @@ class Transport:
             failure = _connection_failed(error, sent=False)
         if log is not None and sent is not None and not getattr(failure, "sent", True):
             log.remove(sent)
-        # Raised here and not above, where the library's error, which may contain the request's headers, would become
-        # its context.
+        # If this error were raised above, the library's error would become its context, and that error may contain the
+        # request's headers.
         raise failure
 
     async def close(self) -> None:
@@ -349,7 +349,7 @@ def new_session(
 ) -> aiohttp.ClientSession:
     """Return a pool of connections to one address, through its proxy; by default, the proxy in the environment.
 
-    Its requests have a User-Agent of our own.
+    Its requests name this project as the User-Agent.
     """
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300, ssl=tls or True),
@@ -425,7 +425,7 @@ def _too_large() -> MalformedResponse:
 
 
 def _translate_error(error: Exception) -> PerplexityError:
-    """Return our error for one of the HTTP library's."""
+    """Return the PerplexityError for an error of the HTTP library."""
     if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)):
         return _connection_failed(error, sent=False)
     if isinstance(error, aiohttp.ClientResponseError):

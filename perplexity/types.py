@@ -22,7 +22,7 @@ JSON = Any
 """A decoded JSON value from outside; narrowed by the code that reads it."""
 
 BeforeRetry = Callable[[PerplexityError], Awaitable[None]]
-"""Awaited before a request is sent again, with the error that ended the one before."""
+"""A function that is awaited before a request is sent again, with the error that ended the previous request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,10 @@ class Question:
 
     messages: tuple[Message, ...]
     standalone: str = ""
-    """The last turn, complete without the others, for a provider that can only search; empty if it already is."""
+    """The last turn, worded so that it needs no other turn, for a provider that can only search.
+
+    Empty if the turn needs no other wording.
+    """
 
     reasoning: bool = False
     model: str | None = None
@@ -171,8 +174,8 @@ class Question:
 class Source:
     """One retrieved page; dates are ISO.
 
-    `number` is the service's own, to which the markers in the text refer; `aliases` are further numbers that it gave
-    the same page.
+    `number` is the service's number, to which the markers in the text refer; `aliases` are further numbers that the
+    service gave the same page.
     """
 
     number: int
@@ -210,7 +213,7 @@ class SearchResults:
 
 
 class AnswerKind(StrEnum):
-    """The author of the text: a model, or nobody, because the text is passages word for word."""
+    """The kind of an answer's text: written by a model, or made of passages that are quoted word for word."""
 
     MODEL = "model"
     PASSAGES = "passages"
@@ -237,7 +240,7 @@ class Answer:
 
     kind: AnswerKind = AnswerKind.MODEL
     passages: tuple[Passage, ...] = ()
-    """The passages of a `PASSAGES` answer; its `text` has the same, with markers."""
+    """The passages of a `PASSAGES` answer; its `text` has the same passages, with markers."""
 
     model: str | None = None
     effort: str | None = None

@@ -1,4 +1,4 @@
-"""Web addresses from outside: which may become links, in what form, and which page each identifies."""
+"""Decides which web addresses from outside may become links, in what form, and which of them mean the same page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perplexity.filters import MAX_HOST_LENGTH, punycode
 
 MAX_URL_LENGTH = 2000
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
-# A name that is the same in punycode.
+# Matches a name that is its own punycode.
 _ASCII_HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
 _PORTS = {"http": 80, "https": 443}
 _STRAY_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
@@ -73,7 +73,8 @@ def is_loopback(host: str) -> bool:
 def is_https_or_loopback(url: str) -> bool:
     """Return whether an address is https, or http to this machine, without user name, query and fragment.
 
-    Not every system resolves the names below localhost to itself, and a key must not leave it unencrypted.
+    Names below localhost do not count here: not every system resolves them to itself, and a key must not leave the
+    machine unencrypted.
     """
     try:
         parts = urlsplit(url)
@@ -102,7 +103,7 @@ def _place(parts: SplitResult) -> str | None:
 
 def _ascii_host(parts: SplitResult) -> str | None:
     name = parts.hostname or ""
-    # Encoding takes time in proportion to the square of the length.
+    # Long names are rejected here, because encoding takes time in proportion to the square of the length.
     if len(name) > MAX_HOST_LENGTH + 1:
         return None
     host = name if _ASCII_HOST.fullmatch(name) else punycode(name)
@@ -173,7 +174,8 @@ _MAX_GENERIC_WORDS = 2
 def is_section_page(title: str, address: str) -> bool:
     """Return whether a page with this title and address is the front of a section, not an article.
 
-    Both must say so: a model may write its own headline for a story and cite a section page for it.
+    Both must look like a section's, because a model may write its own headline for a story and cite a section page for
+    it.
     """
     return _is_generic_title(title) and _is_section_url(address)
 

@@ -15,11 +15,11 @@ from perplexity.types import Answer, Message, Query
 MAX_ANSWER_LENGTH = 200_000
 """The most characters, about 50,000 tokens: several times the longest research report of any service."""
 _NEAR = 1_000
-"""How far before the limit a text may be cut, at the end of a line or else of a word."""
+"""A long text is cut at most this many characters before the limit, at the end of a line or else of a word."""
 
 
 def shorten_text(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a text of at most `LONGEST` characters, and a sentence for the reader if the rest was left out."""
+    """Return at most `MAX_ANSWER_LENGTH` characters of a text, and a note for the reader if the rest was left out."""
     if len(text) <= MAX_ANSWER_LENGTH:
         return text, ()
     ends = (text.rfind(sign, MAX_ANSWER_LENGTH - _NEAR, MAX_ANSWER_LENGTH) for sign in ("\n", " "))
