@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 KEPT_DAYS = 30
 
 NOT_COUNTED = (CIRCUIT_OPEN, InvalidRequest.__name__, RequestCancelled.__name__, "Withdrawn")
-"""Attempts that were skipped, or whose failure was not the provider's: an invalid or a cancelled request.
+"""The error classes that statistics leave out: skipped attempts, and invalid or cancelled requests.
 
 Earlier versions stored a cancelled request as `Withdrawn`.
 """
@@ -50,7 +50,7 @@ _STATS = """
     ORDER BY asked DESC, provider
 """
 LAST_CALLS = 3
-"""A provider fails, as reported, after this many calls in a row without an answer."""
+"""A provider is reported as failing after this many calls in a row without an answer."""
 
 _SILENT = """
     SELECT asked.provider FROM unnest(%(providers)s::text[]) AS asked (provider) CROSS JOIN LATERAL (
@@ -80,10 +80,11 @@ ADMIN_ISSUES = """
         ORDER BY a.at DESC, a.id DESC LIMIT 1) last
     WHERE last.error_class IS NOT NULL
 """
-"""For each provider, read its last attempt: a few rows of the index `attempts_last`.
+"""Read the providers whose last attempt failed because of their key or their bill; other failures do not count.
 
-Postgres walks through every row of an index for `DISTINCT ON` (https://wiki.postgresql.org/wiki/Loose_indexscan), and
-uses a partial index only if the query spells out the failures as the index does.
+The query jumps from provider to provider, so that it reads only a few rows of the index `attempts_last`; for
+`DISTINCT ON`, Postgres walks through every row of an index (https://wiki.postgresql.org/wiki/Loose_indexscan). It
+spells out the failures as the index does, since Postgres uses a partial index only then.
 """
 
 
@@ -96,33 +97,33 @@ class TimedAttempt:
 
 
 class AttemptStore:
-    """The table's operations."""
+    """Writes and reads the table of attempts."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def write(self, attempts: Sequence[TimedAttempt]) -> None:
-        """Write attempts, all or none."""
+        """Write attempts, either all of them or none."""
         rows = [{"at": one.at, **vars(one.attempt)} for one in attempts]
         async with self._pool.transaction() as connection, connection.cursor() as cursor:
             await cursor.executemany(_WRITE, rows)
 
     async def delete_old(self, *, days: int = KEPT_DAYS) -> None:
-        """Delete attempts that are older."""
+        """Delete attempts that are older than `days`."""
         await self._pool.execute(_DELETE_OLD, {"days": days})
 
     async def stats(self, *, hours: float = 24) -> tuple[ProviderStats, ...]:
-        """Return the statistics of the providers asked in the last hours, the most asked first."""
+        """Return the statistics of the providers asked in the last `hours`, the most asked first."""
         rows = await self._pool.fetch_all(_STATS, {"hours": hours, "apart": list(NOT_COUNTED)})
         return tuple(ProviderStats(**row) for row in rows)
 
     async def silent(self, providers: Sequence[str]) -> list[str]:
-        """Return those providers that answered none of their last calls of the last day."""
+        """Return those of `providers` that answered none of their last `LAST_CALLS` calls within the last day."""
         values = {"providers": list(providers), "apart": [*NOT_COUNTED, NothingFound.__name__], "last": LAST_CALLS}
         return [row["provider"] for row in await self._pool.fetch_all(_SILENT, values)]
 
     async def admin_issues(self, *, hours: float = 24) -> dict[str, str]:
-        """Return the error classes by provider, for providers whose last attempt in these hours needs an admin."""
+        """Return, by provider, the error class of the last attempt in `hours` if only an admin can fix the cause."""
         async with self._pool.connection() as connection:
             return await read_admin_issues(connection, hours=hours)
 
@@ -134,21 +135,21 @@ async def read_admin_issues(connection: AsyncConnection[DictRow], *, hours: floa
 
 
 MAX_PENDING = 1_000
-"""If the database is unavailable for long, the oldest attempts are dropped."""
+"""The most attempts in the queue. If the database is unavailable for long, the oldest ones are dropped."""
 
 CLEANUP_SECONDS = 3_600.0
 
 FINAL_FLUSH_SECONDS = 3.0
-"""How long a stopping process waits for an unavailable database; its host soon kills it."""
+"""How long a stopping process waits for an unavailable database. The host soon kills the process."""
 
 _RETRY_SECONDS = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptLog:
-    """Queues attempts and writes them every `seconds`; a final write may take `final_seconds`.
+    """Queues attempts and writes them every `seconds`; the final write may take `final_seconds`.
 
-    `on_attempt` is called with each. `now` and `sleep` are the clock and the pause.
+    `on_attempt` is called with each attempt.
     """
 
     attempts: AttemptStore
@@ -172,7 +173,7 @@ class AttemptLog:
         self.pending.append(TimedAttempt(at=self.now(), attempt=attempt))
 
     async def run(self) -> None:
-        """Write repeatedly until cancelled, then one last time, even if cancelled again during that."""
+        """Write repeatedly until cancelled, then one last time. A second cancellation does not stop the last write."""
         since = CLEANUP_SECONDS
         try:
             while True:
@@ -204,7 +205,7 @@ class AttemptLog:
             log.error("attempts.lost", extra={"error": type(error).__name__})
 
     async def _flush_all(self) -> bool:
-        async with self._lock:  # A write that had begun has ended; attempts that it could not write are queued again.
+        async with self._lock:  # Waits for a running write, which queues again the attempts that it could not write.
             pass
         return await self.flush()
 
@@ -220,7 +221,10 @@ class AttemptLog:
         return written
 
     async def _try(self, work: Awaitable[None]) -> bool:
-        """Return False if the database is unavailable. Any other error is logged and the attempts are dropped."""
+        """Await `work`; return False if the database is unavailable.
+
+        Any other database error is logged, and the attempts are dropped.
+        """
         try:
             await work
         except DATABASE_UNAVAILABLE as error:

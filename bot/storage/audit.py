@@ -43,7 +43,7 @@ async def record_change(connection: AsyncConnection[Any], change: Change) -> Non
 
 
 async def record_command(connection: AsyncConnection[Any], what: str, teams: Iterable[str], subject: str = "") -> None:
-    """Record an operator's command in the logs of workspaces; it names nobody of theirs as the one who acted."""
+    """Record an operator's command in the logs of workspaces; the entry names the app as the one who acted."""
     for team in sorted(teams):
         await record_change(connection, Change(team_id=team, user_id=APP, what=what, subject=subject))
 
@@ -85,7 +85,7 @@ async def save_head(connection: AsyncConnection[Any], head: Head, key: SigningKe
 
 
 def head_of(row: Mapping[str, Any]) -> Head:
-    """Read a head."""
+    """Build a head from its row."""
     return Head(team_id=row["team_id"], count=row["count"], hash=row["hash"])
 
 

@@ -97,7 +97,7 @@ class _Unchained:
     def entry(self, number: int, pseudonyms: Mapping[tuple[str, str], str]) -> Entry:
         """Return the event as an entry; `pseudonyms` are by workspace and person's id.
 
-        All direct messages are recorded as one place, since the id of one would tell whose it is.
+        All direct messages are recorded as one place, since the id of a direct message's channel reveals its person.
         """
         who = self.who or (pseudonyms[self.team, self.user_id] if self.user_id else APP)
         changed = {
@@ -108,9 +108,9 @@ class _Unchained:
 
 
 class AuditStore:
-    """Chains the recorded events. `key` is the setting that signs heads, None for a key in the database.
+    """Chains the recorded events. `key` is the configured key that signs heads; None for a key in the database.
 
-    Any process may do this, but only one at a time. `clock` is monotonic.
+    Any process may chain events, but only one at a time does. `clock` is monotonic.
     """
 
     def __init__(self, pool: Pool, *, key: str | None = None, clock: Callable[[], float] = monotonic) -> None:
@@ -136,7 +136,7 @@ class AuditStore:
         return written
 
     async def record(self, change: Change) -> None:
-        """Record an event that changes nothing else, such as a refusal."""
+        """Record an event without any other change in the database, such as a refusal."""
         async with self._pool.connection() as connection:
             await record_change(connection, change)
 
@@ -191,7 +191,7 @@ class AuditStore:
         return list(self._held)
 
     def _log(self, head: Head) -> None:
-        """Log a head now and then: a copy elsewhere reveals a replacement of the whole log."""
+        """Log a head now and then, so that its copy outside the database reveals if the whole audit log is replaced."""
         now = self._clock()
         if now - self._logged.get(head.team_id, -HEAD_LOG_SECONDS) >= HEAD_LOG_SECONDS:
             self._logged[head.team_id] = now

@@ -68,13 +68,13 @@ _SET_BY_ADMINS = "SELECT 1 FROM budgets WHERE team_id <> '' AND scope = 'user' A
 
 
 async def with_first_budget(settings: Settings, connection: AsyncConnection[DictRow]) -> Settings:
-    """Return the settings, with the database's first budget per person and day if they set none."""
+    """Return the settings; if they set no budget per person and day, add the one saved in a new database."""
     row = await (await connection.execute(_BEGUN_WITH)).fetchone() if settings.user_budget_unset else None
     return settings.model_copy(update={"budget_user_day_usd": Decimal(row["amount"]).scaleb(-6)} if row else {})
 
 
 async def first_budget_in_force(settings: Settings, connection: AsyncConnection[DictRow]) -> int | None:
-    """Return the database's first budget per person and day; None if an admin has set another one."""
+    """Return the budget per person and day saved in a new database; None if the settings or an admin replace it."""
     begun = (await with_first_budget(settings, connection)).budgets
     if begun == settings.budgets or await (await connection.execute(_SET_BY_ADMINS)).fetchone():
         return None
@@ -82,7 +82,7 @@ async def first_budget_in_force(settings: Settings, connection: AsyncConnection[
 
 
 class BudgetStore:
-    """`budgets` apply unless admins have set others."""
+    """Reads and changes budgets. `budgets` are those of the settings; they apply unless admins have set others."""
 
     def __init__(self, pool: Pool, *, budgets: Budgets = NO_BUDGETS) -> None:
         self._pool = pool
@@ -91,16 +91,16 @@ class BudgetStore:
     async def change(
         self, *, team_id: str, user_id: str, scope: Scope, subject: str, amount: int | None, reset: bool = False
     ) -> tuple[BudgetLine | None, BudgetLine | None]:
-        """Set a budget, or remove it with `reset`; return it before and after, None where there is none.
+        """Set a budget, or remove it with `reset`; return the budget before and after the change, each None if unset.
 
-        Every change of a budget is made here. An `amount` of None means no limit. The person must be an admin.
-        In the audit log, the budget for all in the settings stands where admins have set none.
+        Every change of a budget is made here. An `amount` of None means no limit. The person must be an admin. Where
+        no admin's budget was or is set, the audit log shows the settings' budget for everyone instead.
         """
         values: dict[str, Any] = {"team_id": team_id, "user_id": user_id, "scope": scope, "subject": subject}
         usual = None if subject else self.budgets.of(scope)
         default = None if usual is None else {"amount": usual}
         async with self._pool.transaction() as connection:
-            # A call that was booked without a budget would be missing from the budget's sum.
+            # A call that was booked before the budget was set would be missing from the budget's sum.
             await lock_bookings(connection)
             row = await (await connection.execute(_BEFORE, values)).fetchone()
             await connection.execute(_RESET if reset else _SET, values | {"amount": amount})

@@ -16,7 +16,7 @@ _LAST = "SELECT command, options FROM last_choices WHERE team_id = %(team_id)s A
 
 
 class ChoiceStore:
-    """Every method raises database errors."""
+    """Saves and reads each person's latest choice. Every method raises database errors."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

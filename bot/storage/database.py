@@ -38,11 +38,11 @@ T = TypeVar("T")
 DRIVER_UNAVAILABLE = (OperationalError, ReadOnlySqlTransaction, IdleInTransactionSessionTimeout, TransactionTimeout)
 """The driver's errors for an absent, restarting, overloaded or read-only database, and an abandoned transaction.
 
-A pool's timeout is an `OperationalError` too. The other errors are not, although they are as temporary.
+A pool's timeout is an `OperationalError`, too. The other classes are no `OperationalError`, but just as temporary.
 """
 
 DATABASE_UNAVAILABLE = (*DRIVER_UNAVAILABLE, OSError)
-"""The same, and the network's errors."""
+"""`DRIVER_UNAVAILABLE`, and the network's errors."""
 
 
 MAX_PAUSE_SECONDS = 1.0
@@ -52,7 +52,7 @@ MAX_PAUSE_SECONDS = 1.0
 class DatabaseRetry:
     """Repeats an operation while the database is unavailable, for at most `seconds`.
 
-    The first pause takes `first_pause` seconds, each next one twice as long, up to one second. After that time, the
+    The first pause takes `first_pause` seconds, each next pause twice as long, up to one second. After `seconds`, the
     last error is raised.
     """
 
@@ -85,10 +85,10 @@ BREAKING_HEADER = "-- Older versions cannot run with this."
 """The first line of a migration that does more than add; older versions then refuse to run."""
 
 LOCK_MILLISECONDS = 400
-"""How long to wait for a lock before starting again.
+"""How long a migration waits for a lock before it starts again.
 
-This is less than the second after which Postgres looks for a deadlock and would abort a question's transaction, and
-less than an acknowledgement can wait.
+This is less than the second after which Postgres looks for a deadlock and may abort a question's transaction, and less
+than the acknowledgement of a request to Slack can wait.
 """
 
 LOCK_WAIT_SECONDS = 60.0
@@ -123,9 +123,10 @@ class Migration:
 
     @property
     def additive(self) -> bool:
-        """Whether an older version can run with it: in the job engine's file names, and in our first lines.
+        """Whether an older version of the app can run after this migration.
 
-        https://procrastinate.readthedocs.io/en/stable/howto/production/migrations.html
+        The job engine says so in its file names
+        (https://procrastinate.readthedocs.io/en/stable/howto/production/migrations.html), the app in the first line.
         """
         return "_post_" not in self.name and not self.sql.startswith(BREAKING_HEADER)
 
@@ -154,7 +155,7 @@ def all_migrations() -> tuple[Migration, ...]:
 
 
 async def applied_migrations(connection: AsyncConnection) -> frozenset[str]:
-    """Return the names of the applied migrations; none for a new database."""
+    """Return the names of the applied migrations; an empty set for a new database."""
     return frozenset(await _read_applied(connection))
 
 
@@ -177,7 +178,7 @@ async def database_is_newer(conninfo: str) -> bool:
 
 
 async def _read_applied(connection: AsyncConnection) -> dict[str, bool]:
-    """Return the applied migrations, each with whether it only adds; True where this was not recorded yet."""
+    """Return the names of the applied migrations, each with whether it is additive; True if that is not recorded."""
     table = await connection.execute("SELECT to_regclass('schema_migrations')")
     if await table.fetchone() == (None,):
         return {}
@@ -196,9 +197,9 @@ async def migrate(
 ) -> int:
     """Apply the missing migrations in one transaction, and return their number.
 
-    It gives way to incoming questions, and tries again for `wait_seconds`. A newer database whose migrations only add
-    is left as it is, with a warning in the log. Raises `DatabaseNewer`, `MigrationRefused`, and `LockNotAvailable` if a
-    table was in use all the time.
+    A migration gives way to incoming questions, and is tried again for `wait_seconds`. If a newer version has migrated
+    the database, but only with additive migrations, a warning is logged. Raises `DatabaseNewer`, `MigrationRefused`,
+    and `LockNotAvailable` if a table was in use all the time.
     """
     wanted = all_migrations() if migrations is None else tuple(migrations)
     end = monotonic() + wait_seconds
@@ -229,10 +230,10 @@ INDEXES = {
     " ON audit (team_id, number) WHERE what NOT LIKE 'question.%'",
     "ledger_of_person": "CREATE INDEX CONCURRENTLY IF NOT EXISTS ledger_of_person ON ledger (user_id)",
 }
-"""The indexes that take long to build on a large table; as migrations they would block everyone."""
+"""The indexes that take long to build on a large table. Migrations that build them would block everyone."""
 
 INDEX_LOCK = LOCK + 1
-"""The lock of the one process that builds them."""
+"""The number of the advisory lock of the one process that builds `INDEXES`."""
 
 
 async def create_indexes(conninfo: str) -> None:
@@ -243,8 +244,8 @@ async def create_indexes(conninfo: str) -> None:
     """
     async with await AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None) as connection:
         missing = [name for name in INDEXES if not await _is_valid(connection, name)]
-        # Behind a pooler, a session's lock would not last, so none is taken: two builds at once only wait for each
-        # other.
+        # Behind a pooler, a session's lock would not last, so no lock is taken. Two builds at once do no harm: they
+        # only wait for each other.
         if not missing or not (await is_pooled(connection) or await _locks(connection)):
             return
         for name in missing:
@@ -256,7 +257,7 @@ async def create_indexes(conninfo: str) -> None:
 
 
 async def _is_valid(connection: AsyncConnection, name: str) -> bool:
-    """Return whether an index is complete; True if its table is missing, which other migrations would create."""
+    """Return whether an index is complete; True if there is no table `questions`, as with other migrations."""
     found = await connection.execute(
         "SELECT to_regclass('questions') IS NULL"
         " OR EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid)",

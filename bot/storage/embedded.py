@@ -1,7 +1,7 @@
 """The embedded Postgres of `make run` and `make test`: a server from a wheel, in the data folder, unix socket only.
 
-Several processes share one server: the first starts it, each watches it and restarts it if it dies, the last one stops
-it.
+Several processes share one server. The first process starts the server, each process restarts it if it dies, and the
+last process stops it.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def embedded_server(
     stopping: Callable[[], bool] = _never,
     on_abrupt_exit: Callable[[Callable[[], None]], None] = lambda abandon: None,
 ) -> Iterator[str]:
-    """Start or join the server in `data_dir` and yield its connection address; stop it with its last user.
+    """Start or join the server in `data_dir` and yield its connection address; at the end, its last user stops it.
 
-    `stopping` returns whether the process has to end: then the address is yielded anyway, but no server may answer.
+    `stopping` returns whether the process has to end. The address is yielded even then, but perhaps no server answers.
     `on_abrupt_exit` registers the cleanup of a process that ends without leaving this block. Raises `NoEmbeddedServer`.
     """
     server = _SharedServer.for_folder(data_dir, stopping)
@@ -181,7 +181,7 @@ class _SharedServer:
             yield
 
     def _other_users(self) -> set[int]:
-        """Return the other processes that use the server; none if the file cannot be read."""
+        """Return the ids of the other processes that use the server; an empty set if the file cannot be read."""
         try:
             pids = json.loads(self.users.read_text())
         except (OSError, ValueError):

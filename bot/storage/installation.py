@@ -1,4 +1,4 @@
-"""The tables about installations: whether one is open, and the work and data that end with it."""
+"""The tables about installations: whether an installation is open, and which work and data end with it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ _TEAMS = SQL("({}) EXCEPT SELECT team_id FROM workspaces WHERE id <> %(id)s").fo
         if table.of_workspace is not None and "team_id" in table.columns
     )
 )
-"""Searched in every table, since an interrupted erasure may have left rows in only one of them."""
+"""Select the workspaces named in any table, except those with another installation.
+
+Every table is searched, since an interrupted erasure may have left rows in only one of them.
+"""
 
 _IS_CLOSED = "SELECT FROM workspaces WHERE id = %(id)s AND state = ANY(%(states)s) FOR SHARE"
 _RESUME_OWN = """
@@ -183,9 +186,10 @@ class WorkspaceRow:
 
 
 class WorkspaceStore:
-    """Short transactions on the tables; each may be repeated.
+    """Reads and writes the tables, in short transactions that may be repeated.
 
-    With `many` workspaces, each has only the rows that are known to be its own.
+    With `many`, the process may serve many installations. The work and data of an installation are then only those of
+    the workspaces that are known to belong to it.
     """
 
     def __init__(self, pool: Pool, *, many: bool = False) -> None:
@@ -193,10 +197,10 @@ class WorkspaceStore:
         self._many = many
 
     async def save(self, identity: Identity, *, token_hash: str) -> WorkspaceRow:
-        """Save the result of auth.test for a token. A closed workspace opens again with another token.
+        """Save the result of auth.test for a token; a closed installation opens again if the token is another one.
 
-        Digests that were paused because it was closed continue; missed runs are made up for as after any pause of the
-        app.
+        The digests that were paused when the installation was closed then continue. Their missed runs are made up for
+        as after any downtime of the app.
         """
         async with self._pool.transaction() as connection:
             values = _values(identity) | {"token_hash": token_hash}
@@ -210,26 +214,26 @@ class WorkspaceStore:
                 raise LookupError("the row that was just written is not there")
             await _record_state(connection, "workspace.install", before, row)
             if before is not None and before["state"] != row["state"] == OPEN:
-                # Slack repeats which of the organization's workspaces have the app.
+                # Slack reports anew which workspaces of the organization have the app.
                 await connection.execute(_FORGET_REVOKED, values)
         return WorkspaceRow.of(row)
 
     async def get(self, id: str) -> WorkspaceRow | None:
-        """Read an installation."""
+        """Return the installation with this id; None if there is none."""
         return await self._workspace(_BY_ID, {"id": id})
 
     async def get_by_token(self, token_hash: str) -> WorkspaceRow | None:
-        """Return the installation in which a token last worked."""
+        """Return the installation for which the token with this hash was last saved; None if there is none."""
         return await self._workspace(_BY_HASH, {"token_hash": token_hash})
 
     async def bind(self, id: str, app_id: str) -> WorkspaceRow | None:
-        """Save the app's id, unless it is already known."""
+        """Save the app's id unless one is saved already; return the installation, None if it is unknown."""
         return await self._workspace(_BIND, {"id": id, "app_id": app_id})
 
     async def close(
         self, identity: Identity, *, state: str, token_hash: str, event_at: datetime
     ) -> WorkspaceRow | None:
-        """Close the installation; return None if the event is older than its last opening."""
+        """Close the installation; if the event is older than its last opening, change nothing and return None."""
         values = _values(identity) | {"state": state, "token_hash": token_hash, "event_at": event_at}
         async with self._pool.transaction() as connection:
             before = await (await connection.execute(_LOCK, values)).fetchone()
@@ -239,11 +243,11 @@ class WorkspaceStore:
         return WorkspaceRow.of(row) if row else None
 
     async def change_access(self, change: AccessChange) -> list[str]:
-        """Add workspaces to their organization's app or remove them; return those for which this is a change.
+        """Record that workspaces got or lost their organization's app; return the ids of the recorded workspaces.
 
-        Nothing changes if the organization does not have the app, or if Slack has since said something else. An
-        organization cannot remove a workspace that now belongs to another one. A removed workspace counts as one that
-        has uninstalled the app, unless it has an installation of its own.
+        Nothing is recorded if the organization does not have the app, or if a later event is recorded already. An
+        organization cannot remove a workspace that now belongs to another organization. A removed workspace counts as
+        one that has uninstalled the app, unless it has an installation of its own.
         """
         values: dict[str, Any] = {"id": change.enterprise_id, "revoked": not change.granted, "at": change.at}
         async with self._pool.transaction() as connection:
@@ -274,18 +278,18 @@ class WorkspaceStore:
         return [str(row["run_id"]) for row in rows]
 
     async def delete_texts(self, identity: Identity) -> int:
-        """Delete everything of an installation according to the list of tables; return the number of questions.
+        """Delete the rows of an installation, as `bot.privacy.tables` lists them; return the number of questions.
 
-        The deletion stops if the app is installed again: an installation waits for the current batch only.
+        The deletion stops if the app is installed again. The new installation waits for the current batch only.
         """
         goes_on = partial(_is_closed, id=identity.id, states=[UNINSTALLED])
         return await erase_workspaces(self._pool, await self._teams(identity), goes_on=goes_on)
 
     async def _teams(self, identity: Identity) -> list[str]:
-        """Return the workspaces that end with an installation.
+        """Return the ids of the workspaces whose work and data end with an installation.
 
-        For an organization, these are all that asked without an installation of their own. A workspace whose
-        organization has the app continues.
+        For an organization, these are all workspaces that asked without an installation of their own. With `many`, a
+        workspace that ends its own installation is left out if its organization has the app.
         """
         if self._many:
             async with self._pool.connection() as connection:
@@ -297,24 +301,24 @@ class WorkspaceStore:
         return [str(row["team_id"]) for row in rows]
 
     async def _own_teams(self, connection: AsyncConnection[DictRow], identity: Identity) -> list[str]:
-        """Return the workspaces that are known to belong to an installation, if there may be many."""
+        """Return the ids of the workspaces that are known to belong to an installation; used with `many`."""
         if not identity.is_enterprise_install:
             return [identity.team_id]
         rows = await (await connection.execute(_OWN_TEAMS, {"id": identity.id})).fetchall()
         return [str(row["team_id"]) for row in rows]
 
     async def closed(self, *, seconds: float | None) -> list[WorkspaceRow]:
-        """Return the installations closed within these seconds (None for any time) and still closed."""
+        """Return the closed installations; with `seconds`, only those closed within that time."""
         rows = await self._pool.fetch_all(_ALL_CLOSED, {"seconds": seconds})
         return [WorkspaceRow.of(row) for row in rows]
 
     async def save_user_team(self, user_id: str, user_team: str, *, team_id: str = "") -> None:
-        """Save the workspace that an event named as a person's; with many workspaces, within the one with `team_id`."""
+        """Save `user_team`, a person's workspace according to an event; with `many`, within the workspace `team_id`."""
         user_id = self._person(team_id, user_id)
         await self._pool.execute(_SAVE_USER_TEAM, {"user_id": user_id, "user_team": user_team})
 
     async def user_team(self, user_id: str, *, seconds: float, team_id: str = "") -> str:
-        """Return the workspace that an event of the last `seconds` named as a person's; empty if no event did."""
+        """Return a person's workspace according to an event of the last `seconds`; empty if no event named one."""
         user_id = self._person(team_id, user_id)
         row = await self._pool.fetch_one(_USER_TEAM, {"user_id": user_id, "seconds": seconds})
         return str(row["user_team"]) if row else ""
@@ -334,12 +338,12 @@ class WorkspaceStore:
         return bool(row and row["begins"])
 
     async def request_file(self, question_id: UUID, user_id: str, *, seconds: float) -> bool:
-        """Record that a person wants a report as a file; return False if they did within the last `seconds`."""
+        """Record that a person wants a report as a file; return False if they asked for it in the last `seconds`."""
         values = {"question_id": question_id, "user_id": user_id, "seconds": seconds}
         return await self._pool.fetch_one(_REQUEST_FILE, values) is not None
 
     async def cancel_file_request(self, question_id: UUID, user_id: str) -> None:
-        """Allow a person to ask for the file again at once, since it was not sent."""
+        """Allow a person to ask for a report as a file again at once, after the file was not sent."""
         await self._pool.execute(_CANCEL_FILE_REQUEST, {"question_id": question_id, "user_id": user_id})
 
     async def _workspace(self, query: LiteralString, values: Mapping[str, Any]) -> WorkspaceRow | None:
@@ -348,19 +352,19 @@ class WorkspaceStore:
 
 
 async def other_installation(connection: AsyncConnection[DictRow], id: str) -> str | None:
-    """Return the id of another installation; None if there is none."""
+    """Return the id of an installation other than `id`; None if there is none."""
     row = await (await connection.execute(_OTHER, {"id": id})).fetchone()
     return str(row["id"]) if row else None
 
 
 async def closed_state(connection: AsyncConnection[DictRow], token_hash: str) -> str | None:
-    """Return the final state of the installation with a token; None if it is open."""
+    """Return the state of the installation that was closed with this token; None if there is none, or it is open."""
     row = await (await connection.execute(_CLOSED, {"token_hash": token_hash})).fetchone()
     return str(row["state"]) if row else None
 
 
 async def _is_closed(connection: AsyncConnection[DictRow], *, id: str, states: Sequence[str]) -> bool:
-    """Return whether an installation is closed; it stays so until the end of the transaction."""
+    """Return whether an installation is in one of `states`; it cannot leave that state until the transaction ends."""
     return await (await connection.execute(_IS_CLOSED, {"id": id, "states": list(states)})).fetchone() is not None
 
 

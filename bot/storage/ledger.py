@@ -40,7 +40,7 @@ from bot.storage.questions import Pool
 log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 0.1
-"""How long the end of a call waits for a beginning call to be booked with."""
+"""How long the end of a call waits to be booked together with the beginning of another call."""
 
 TOGETHER_SECONDS = 0.025
 """The shortest time between two bookings of beginning calls.
@@ -52,7 +52,7 @@ AGAIN_SECONDS = 0.5
 """The pause before failed bookings of ended calls are repeated."""
 
 FINAL_SECONDS = 3.0
-"""How long a stopping process waits for an unavailable database; its host soon kills it."""
+"""How long a stopping process waits for an unavailable database. The host soon kills the process."""
 
 MOST_AT_ONCE = 100
 
@@ -67,9 +67,10 @@ _BOOK = """
                 WHERE q.id = (one ->> 'question_id')::uuid AND q.attempt <> (one ->> 'claim')::integer)),
         %(leaving)s, %(user)s, %(channel)s, %(workspace)s)
 """
-"""Calls under a lost claim are left out: a suspended worker may wake up late, and would pay again.
+"""Book the ends and the beginnings of calls.
 
-In `resets`, a week that has ended is counted to the end of the following Monday.
+Calls under a lost claim are left out, since a suspended worker may wake up late and would pay again. The function
+computes `resets` as if a week ended with its Monday, so six days are added.
 """
 
 _FITTING = """
@@ -83,7 +84,7 @@ _FITTING = """
         LEFT JOIN budget_use u ON u.team_id = %(team_id)s
             AND (u.scope, u.subject, u.period) = (k.scope, k.subject, k.period))
 """
-"""The efforts for which a call would be granted, by the rules of `ledger_book_v1`."""
+"""Select the efforts for which a call would be granted, by the rules of `ledger_book_v1`."""
 
 _LAST_OF_RUN = """
     SELECT id, state = 'settled' AS paid FROM ledger
@@ -91,7 +92,7 @@ _LAST_OF_RUN = """
         AND provider = %(provider)s AND effort = %(effort)s AND state <> 'released'
     ORDER BY paid, at DESC LIMIT 1
 """
-"""The call of a resumed run: the open one, otherwise the last settled one."""
+"""Select the call of a resumed run: the call that is not settled yet, otherwise the last settled one."""
 
 ABANDONED_CALLS = """
     SELECT l.id FROM ledger l
@@ -104,7 +105,10 @@ ABANDONED_CALLS = """
                     AND q.claimed_at <= l.held_at))
     LIMIT 1000
 """
-"""The calls of dead processes: their question is closed, or was claimed again since."""
+"""Select the calls of dead processes: calls whose question is closed or was claimed again since.
+
+A call without a question is taken for abandoned after a quarter of an hour, any other call after an hour.
+"""
 
 ABANDONED_SECONDS = 30.0
 
@@ -131,13 +135,16 @@ _NOTICE = f"""
     WHERE u.team_id = crossed.team_id AND u.scope = crossed.scope AND u.subject = crossed.subject
         AND u.period = crossed.period AND u.noticed < crossed.percent
 """
-"""Joined with the budgets, not a call of `budget_of_v1` per row, since every process runs it every few seconds."""
+"""Record the highest percentage (75, 95 or 100) that the spending of each budget has reached.
+
+The query joins the budgets, rather than call `budget_of_v1` per row, since every process runs it every few seconds.
+"""
 
 TELLING_SECONDS = 300.0
 """After this time, a process that has not confirmed a notice is taken for dead, and another one sends it."""
 
 MOST_NOTICES = 20
-"""The most notices that a process takes at once: it must send them within that time."""
+"""The most notices that a process takes at once. It must send them within `TELLING_SECONDS`."""
 
 _TELL = f"""
     UPDATE budget_use u SET telling_since = now()
@@ -170,7 +177,10 @@ class LedgerAway(ConnectionError):
 
 @dataclass(frozen=True, kw_only=True)
 class _Waiting:
-    """An item to book: a call with the request that it sends, or a request without a call, which has no verdict."""
+    """An item to book: a call with the request that it sends, or a request without a call.
+
+    `decided` gets the verdict on the call, None for a request without a call.
+    """
 
     wanted: Reservation | None
     leaving: RequestText | None
@@ -180,7 +190,7 @@ class _Waiting:
 class Ledger:
     """Books the calls of one process. `budgets` apply unless admins have set others.
 
-    A call that was not booked at its end is later ended at its ceiling, by any process.
+    If the end of a call was never booked, any process later settles the call at its ceiling, the amount reserved.
     """
 
     def __init__(self, pool: Pool, *, budgets: Budgets = NO_BUDGETS) -> None:
@@ -209,9 +219,10 @@ class Ledger:
             self._later.cancel()
 
     async def reserve(self, wanted: Reservation, leaving: RequestText | None = None) -> Verdict:
-        """Return whether a call may be made; if so, the `leaving` request was saved, and the call must be ended.
+        """Return the verdict on a call. If it is granted, `leaving` is saved, and the caller must `end` the call.
 
-        A resumed run may have been paid for: a worker may have had its answer and failed to save it. Raises LedgerAway.
+        A resumed run is granted without a new reservation if it is paid for already: a worker may have received its
+        answer and failed to save it. Raises LedgerAway.
         """
         if wanted.resumes and (last := await self._last_of_run(wanted)) is not None and last["paid"]:
             return Granted(id=last["id"])
@@ -226,7 +237,7 @@ class Ledger:
             raise LedgerAway from None
 
     async def fitting(self, wanted: Reservation, efforts: Mapping[str, int]) -> frozenset[str]:
-        """Return those of the efforts, given with their ceilings, that would still fit. Raises LedgerAway."""
+        """Return the efforts that the budgets still allow; `efforts` maps each to its ceiling. Raises LedgerAway."""
         values = vars(wanted) | self._budgets | {"efforts": list(efforts), "ceilings": list(efforts.values())}
         try:
             rows = await self._pool.fetch_all(_FITTING, values)
@@ -249,7 +260,7 @@ class Ledger:
         return await decided
 
     def end(self, ended: Ended) -> None:
-        """Record the end of a call. Returns at once."""
+        """Queue the end of a call for booking. Returns at once."""
         self._ended[ended.id] = ended
         self._end_later(SETTLE_SECONDS)
 
@@ -284,7 +295,7 @@ class Ledger:
         return [BudgetNotice(**row) for row in rows if row["allowed"]]
 
     async def told(self, notice: BudgetNotice, *, reached: bool = True) -> None:
-        """Record that a notice was sent; or, unless it `reached` an admin, that it must be sent again."""
+        """Record that a notice was sent, or, if it has not `reached` an admin, that it must be sent again."""
         place = {name: getattr(notice, name) for name in ("team_id", "scope", "subject", "period")}
         await self._pool.execute(_TOLD, place | {"told": notice.percent if reached else 0})
 
@@ -301,7 +312,7 @@ class Ledger:
             self._booking = asyncio.create_task(self._book_all())
 
     async def _book_all(self) -> None:
-        """Book until no call begins any more; calls that ended in the meantime wait for the next call that begins."""
+        """Book batches until no call waits to begin; calls that end meanwhile are booked a little later."""
         pause = SETTLE_SECONDS
         try:
             while await self._book_next():
@@ -314,7 +325,7 @@ class Ledger:
                 self._end_later(pause)
 
     async def _book_next(self) -> bool:
-        """Book one batch; return whether more waits. Raises database errors, after informing the waiting callers."""
+        """Book one batch; return whether more items wait. Raises database errors after informing waiting callers."""
         waiting = [one for one in self._waiting[:MOST_AT_ONCE] if not one.decided.done()]
         if waiting:
             self._began = asyncio.get_running_loop().time()
@@ -327,7 +338,7 @@ class Ledger:
             self._ended = ended | self._ended
             for one in waiting:
                 if one.wanted is not None and not one.wanted.resumes:
-                    # The call may have been booked and only the reply lost; in this case, no call is made.
+                    # Perhaps the call was booked and only the reply was lost; the call is not made, so release it.
                     self.end(Ended(id=one.wanted.id, state="released"))
                 if not one.decided.done():
                     one.decided.set_exception(LedgerAway())
@@ -337,7 +348,7 @@ class Ledger:
             if not one.decided.done():
                 one.decided.set_result(verdict)
             elif one.wanted is not None and isinstance(verdict, Granted):
-                # Its caller was cancelled in the meantime, and makes no call.
+                # The caller was cancelled in the meantime, and does not make the call.
                 self.end(Ended(id=verdict.id, state="cut" if one.wanted.resumes else "released"))
         return bool(self._waiting)
 

@@ -1,4 +1,7 @@
-"""The turns of calls, for all processes together: one row per lane, counted by the database's clock."""
+"""The turns of calls to services, for all processes together, counted by the database's clock.
+
+A lane is a row of `provider_limits`: one kind of call to one service with one key.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,13 @@ from perplexity.errors import RateLimitError
 from perplexity.limiter import DEFAULT_LIMITS, WAIT_SECONDS, CallKind, Limits
 
 LOOK_SECONDS = 2.0
-"""How often a waiting call checks whether it may be sent earlier: the service may have allowed more in the meantime."""
+"""How often a waiting call checks whether it may be sent earlier, since the service may have raised its limit."""
 
 FULL = 0.95
-"""The share of a minute's calls at which a lane counts as full, since turns are a little longer than the service's."""
+"""The share of its calls per minute at which a lane counts as full.
+
+It is less than 1, since the minute of turns is a little longer than that of the service.
+"""
 
 AWAY_SECONDS = 5.0
 """The longest time that a turn waits for an unavailable database."""
@@ -34,9 +40,9 @@ AWAY_SECONDS = 5.0
 
 @dataclass(kw_only=True)
 class HeldTurn:
-    """The turn that a question's job brought, until its first call uses it.
+    """The turn that a question's job brought, until the question's first call uses it.
 
-    It is None for a question that asks no service, or that would have waited too long.
+    `id` is None for a question that asks no service, or that would have waited too long.
     """
 
     lane: str = queries.DEFAULT
@@ -55,7 +61,7 @@ _left: ContextVar[UUID | None] = ContextVar("left_turn", default=None)
 
 @asynccontextmanager
 async def holding(pool: Pool, turn: HeldTurn) -> AsyncIterator[None]:
-    """Let the first call use the turn; give the turn back if no call did."""
+    """Let the first call use the turn; give the turn back if no call used it."""
     token = _held.set(turn)
     try:
         yield
@@ -66,7 +72,7 @@ async def holding(pool: Pool, turn: HeldTurn) -> AsyncIterator[None]:
 
 async def _give_back(pool: Pool, turn: UUID | None) -> None:
     if turn is not None:
-        with suppress(*DATABASE_UNAVAILABLE):  # The turn ages.
+        with suppress(*DATABASE_UNAVAILABLE):  # A turn that is not given back expires.
             await pool.execute(_GIVE_BACK, {"turn": turn})
 
 
@@ -85,9 +91,9 @@ async def read_uses(connection: AsyncConnection[DictRow], lanes: Sequence[str]) 
 class PostgresLimiter:
     """The limiter of all processes on one database.
 
-    `keys` are the configured keys, and `addresses` those of the services, by the service's display name; services
-    without a key are not paced. `limits` are the configured ones. `stand_ins` are the services after which another one
-    can write answers.
+    `keys` are the configured API keys, and `addresses` the addresses of the services, both by the service's display
+    name; calls to services without a key are not paced. `limits` are the configured limits. `stand_ins` are the
+    services after which another one can write answers.
     """
 
     pool: Pool
@@ -111,9 +117,10 @@ class PostgresLimiter:
         return lane_name(provider, kind, key)
 
     async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
-        """Return when a call may be sent. Raises RateLimitError, and database errors.
+        """Wait until a call may be sent. Raises RateLimitError, and database errors.
 
-        The first call of a question uses the turn that its job brought.
+        The first call of a question uses the turn that its job brought. Unless `patient`, a call that would wait longer
+        than `wait_seconds` raises RateLimitError instead.
         """
         lane, held = self.lane(provider, kind), _held.get()
         if lane is None:
@@ -141,7 +148,10 @@ class PostgresLimiter:
     async def replied(
         self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
     ) -> None:
-        """Let waiting calls go, at the rate in the reply; note if the service counts more calls than were made here."""
+        """Let waiting calls go on, at the rate `per_minute` in the reply.
+
+        Also record if the service says that more calls were `used` than were made here.
+        """
         learns = per_minute if _default(provider, kind).per_minute is not None else None
         limits = Limits.learned(learns) if learns else Limits()
         await self._note(provider, kind, _REPLIED, {"per_minute": limits.per_minute, "per_second": limits.per_second})
@@ -149,7 +159,10 @@ class PostgresLimiter:
             await self._note(provider, kind, _OTHERS, {"used": used})
 
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
-        """Stop the lane; if the call was sent before a stop, only the time named in its refusal prolongs that stop."""
+        """Stop the lane after a refusal.
+
+        If the lane was stopped after the call was sent, only the time named in the refusal prolongs that stop.
+        """
         self.on_refused(provider)
         await self._note(provider, kind, _REFUSED, {"seconds": retry_after})
 
@@ -207,7 +220,7 @@ class PostgresLimiter:
     async def _note(self, provider: str, kind: CallKind, query: LiteralString, values: dict[str, float | None]) -> None:
         lane = self.lane(provider, kind)
         if lane is not None:
-            with suppress(*DATABASE_UNAVAILABLE):  # A paid answer is not lost because of that.
+            with suppress(*DATABASE_UNAVAILABLE):  # An error here must not lose an answer that is paid for.
                 await self.pool.execute(query, {"lane": lane, "turn": _left.get(), **values})
 
     def _too_long(self, provider: str, wait: float) -> RateLimitError:

@@ -53,24 +53,30 @@ _KEEP_SPENDING = """
         FROM unnest(%(teams)s::text[]) AS t (team_id)
         CROSS JOIN generate_series(date_trunc('week', now(), 'UTC'), now(), interval '24 hours') AS day) AS s
 """
-"""Calls in progress count with their reserved amounts. The limits on the person's rate stay, too."""
+"""Keep an erased person's spending of this week under a pseudonym.
+
+Calls in progress count with their reserved amounts. The person's rate limit is kept, too (`full_at`).
+"""
 
 
 class PersonalDataStore:
-    """`user_id` is a person's Slack id, `team_id` a workspace; None means all."""
+    """Exports and erases personal data.
+
+    `user_id` is a person's Slack id. `team_id` is a workspace, None for all workspaces.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def export(self, user_id: str, *, team_id: str | None = None) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """Yield every row of a person with its table, as JSON values, all from one moment.
+        """Yield every row of a person as the name of its table and its JSON values, all from one moment.
 
         Columns that grant access, such as Slack's address for an answer, are left out.
         """
         values = {"user": user_id, "team": team_id}
         async with self._pool.connection() as connection, connection.transaction():
             await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            # The rows may go to a program in which a person scrolls.
+            # The rows may be piped to a pager, which reads on only when its user scrolls.
             await connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             for name, table, condition in of_people():
                 secrets = [column for column, data in table.columns.items() if data is Data.SECRET]
@@ -99,7 +105,7 @@ class PersonalDataStore:
         return {name: count for name, count in counts.items() if count}
 
     async def stop_work(self, user_id: str, *, team_id: str | None = None) -> dict[str, list[str]]:
-        """Stop a person's digests and open questions; return the runs that continue at the services, by workspace."""
+        """Stop a person's digests and open questions; return, by workspace, the runs that services still work on."""
         values = {"user": user_id, "team": team_id}
         async with self._pool.transaction() as connection:
             await connection.execute(_PAUSE, values)
@@ -116,22 +122,23 @@ class PersonalDataStore:
     async def erase(
         self, user_id: str, *, team_id: str | None = None, own: bool = False, cleared: bool = False
     ) -> dict[str, int]:
-        """Delete everything of a person in one transaction; return the number of rows in each table.
+        """Delete all rows of a person in one transaction; return the number of rows in each table.
 
         Rows that others wrote stay, even if they name the person. The person's spending of this week is kept for
-        budgets, under a pseudonym. If persons erase their `own` data, the limits that admins have set for them stay.
-        With `cleared`, nothing is erased and NotClearedUp is raised if a question is open or may have left something.
+        budgets, under a pseudonym. With `own`, the person erases the data themselves, and the limits that admins have
+        set for the person stay. With `cleared`, raise NotClearedUp and erase nothing if one of the person's questions
+        is open or may have left something in Slack or at a service.
         """
         values, erased = {"user": user_id, "team": team_id}, {}
         async with self._pool.transaction() as connection:
-            # Otherwise an entry that is being chained would create a new key for the person.
+            # Without the lock, the writer of the audit log might just be creating a new key for the person.
             await lock_writer(connection)
             asked_in = await (await connection.execute(_ASKED_IN, values)).fetchall()
             for name, table, condition in of_people():
                 if table.forgotten_with is not None:
                     continue
                 if name == "questions":
-                    # Later bookings find the rows gone, so they neither name the person nor save their requests.
+                    # Bookings wait until the rows are gone, and then neither name the person nor save their requests.
                     await lock_bookings(connection)
                     await connection.execute(_KEEP_SPENDING, values | {"teams": [row["team_id"] for row in asked_in]})
                 forget = {
@@ -152,7 +159,7 @@ class PersonalDataStore:
                     raise NotClearedUp
                 erased[name] = cursor.rowcount
             if not own:
-                # Without a subject, which would name the person again.
+                # No subject is recorded, since it would name the person again.
                 teams = {team_id} if team_id else {row["team_id"] for row in asked_in}
                 await record_command(connection, "person.erase", teams)
         return {name: count for name, count in erased.items() if count}
@@ -161,9 +168,9 @@ class PersonalDataStore:
 async def erase_workspaces(
     pool: Pool, teams: Sequence[str], *, goes_on: Callable[[AsyncConnection[DictRow]], Awaitable[bool]]
 ) -> int:
-    """Delete everything of workspaces, in small transactions; return the number of questions.
+    """Delete all rows of workspaces, in small transactions; return the number of deleted questions.
 
-    Each transaction first asks `goes_on` whether to continue.
+    Each transaction first calls `goes_on`; the deletion ends when that returns False.
     """
     questions = 0
     for name, table in TABLES.items():
@@ -184,9 +191,9 @@ async def erase_workspaces(
 
 
 def batched(statement: str, table: str, condition: str) -> Composed:
-    """Return a statement on at most `%(batch)s` of the rows of a condition; locked rows are left for later.
+    """Return a statement that changes at most `%(batch)s` rows that meet a condition, and skips locked rows.
 
-    `{table}` in the statement becomes the table, and `{rows}` the condition that selects the rows.
+    In `statement`, `{table}` stands for the table and `{rows}` for the condition that selects these rows.
     """
     name = Identifier(table)
     rows = SQL("ctid = ANY(ARRAY(SELECT ctid FROM {} WHERE {} LIMIT %(batch)s FOR UPDATE SKIP LOCKED))").format(

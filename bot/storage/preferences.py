@@ -1,4 +1,4 @@
-"""The tables of settings of people and channels, validated when they are read and written."""
+"""The tables of the settings of people, channels and workspaces, which are validated when read and written."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _PARTS: Mapping[type, tuple[LiteralString, LiteralString, Callable[[object], obj
 
 
 def app_defaults(settings: Settings) -> dict[str, str]:
-    """Return the defaults for settings that people and channels have not set, in words, by field."""
+    """Return by field, as "on" or "off", what applies if neither a person nor a channel has set it."""
     switches = {
         "follow_ups": settings.follow_ups == "always",
         "history": settings.thread_history != "off",
@@ -82,7 +82,7 @@ def app_defaults(settings: Settings) -> dict[str, str]:
 
 
 class PreferenceStore:
-    """`defaults` are the values in words, by field, of settings that are not set."""
+    """Reads and changes settings. `defaults` has by field, in words, the values of settings that are not set."""
 
     def __init__(self, pool: Pool, defaults: Mapping[str, str] = NO_PREFERENCES.defaults) -> None:
         self._pool = pool
@@ -102,7 +102,7 @@ class PreferenceStore:
     async def change(
         self, before: Preferences, after: Preferences, *, team_id: str, user_id: str, channel_id: str
     ) -> bool:
-        """Save a person's changes, who must be allowed to make them; return False if a value is not as in `before`."""
+        """Save the changes of a person who may make them; return False if a changed value is not as in `before`."""
         place = {"team_id": team_id, "user_id": user_id}
         return (
             await self.change_part(before.workspace, after.workspace, **place)
@@ -111,10 +111,10 @@ class PreferenceStore:
         )
 
     async def change_part(self, before: S, after: S, *, team_id: str, user_id: str, channel_id: str = "") -> bool:
-        """Save what a person has changed of their own settings, or for a channel or the workspace if they may.
+        """Save the changes of a person who may make them to the settings of a person, a channel or the workspace.
 
-        Return False, and save nothing, if what is changed is no longer as it was `before`. The audit log records it,
-        unless it is the person's own.
+        Return False, and save nothing, if a changed value is no longer as in `before`. The audit log records changes to
+        a channel or the workspace.
         """
         lock, change, load = _PARTS[type(before)]
         place = {"team_id": team_id, "channel_id": channel_id, "user_id": user_id}
@@ -140,7 +140,7 @@ class PreferenceStore:
 
 
 def _without_text(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings for the audit log: only the length of instructions."""
+    """Return settings for the audit log, with the length of the instructions in place of their text."""
     texts = {name: f"{len(settings[name])} characters" for name in ("instructions",) if name in settings}
     return settings | texts
 

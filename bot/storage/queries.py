@@ -12,7 +12,10 @@ TASK = "answer_question"
 
 
 DEFAULT, OVERFLOW = "default", "overflow"
-"""The queues of jobs without a turn: of questions that ask no service, and of those that would wait too long."""
+"""The queues of jobs that need no turn.
+
+`DEFAULT` is for questions that ask no service, `OVERFLOW` for those that would wait too long for a turn.
+"""
 
 
 def enqueue(
@@ -29,9 +32,9 @@ def enqueue(
 
 ASKED = f"""command = ANY(%(commands)s) AND state NOT IN ('received', 'working', 'delivering', 'failed')
             AND provider IS DISTINCT FROM '{RECORDED}'"""
-"""The condition by which questions are counted everywhere: asked of the web, and finished without a failure.
+"""The condition for the questions that every statistic counts: asked of the web, and finished without a failure.
 
-Their costs are in the ledger: the sum of `cost`, wherever dollars are summed.
+Wherever dollars are summed, they are the sum of `cost` in the ledger.
 """
 
 LOCK = """
@@ -41,14 +44,15 @@ LOCK = """
             pg_advisory_xact_lock(hashtextextended(%(team_id)s || ':' || %(channel_id)s || ':' || %(thread_ts)s, 7))
         END
 """
-"""Let only one transaction at a time count and add a person's and a thread's questions; others wait at most a second.
+"""Lock a person's and a thread's questions, so that only one transaction at a time counts and adds them.
 
-It is a statement of its own, so that the next statement sees the rows that the other transaction added.
+Other transactions wait for at most a second. The lock is a statement of its own, so that the next statement sees the
+rows that an earlier transaction added.
 """
 
 
 def _on_one_line(statement: LiteralString) -> LiteralString:
-    """Return a statement without its indentation: psycopg caches parsed statements of at most 4,096 characters."""
+    """Return a statement without its indentation, since psycopg caches statements of at most 4,096 characters."""
     return " ".join(statement.split()).replace("( ", "(")
 
 
@@ -73,14 +77,18 @@ _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coal
             LIMIT 1),
         (SELECT conversation FROM questions WHERE id = %(parent)s),
         %(id)s) END"""
-"""A new question's conversation: its thread's, that of a recent last direct message, or that of the answer above."""
+"""The SQL expression for the conversation of a new question.
+
+A question continues the conversation of its thread, else that of the last direct message if that is recent, else that
+of its `parent`. Otherwise it starts one.
+"""
 
 _STATUS = "coalesce(%(message_ts)s, (SELECT status_ts FROM earlier))"
-"""The status message of a new question: that of the question it replaces, if there is one."""
+"""The status message of a new question: its own, else that of the question that it replaces, if there is one."""
 
 
 def _limits_of(team_id: LiteralString) -> LiteralString:
-    """Return the SQL function that reads the limits in force in a workspace; `team_id` is an SQL expression."""
+    """Return the SQL call that reads the limits in force in a workspace; `team_id` is an SQL expression."""
     return f"""limits_of_v1({team_id}, %(open_per_person)s, %(user_per_minute)s, %(channel_per_minute)s,
         %(thread_per_minute)s, %(per_workspace)s, %(bounded)s)"""
 
@@ -151,11 +159,11 @@ RECEIVE = _on_one_line(f"""
 """)
 """Insert a question and its job, unless it is known, or its asker or its thread has reached a limit.
 
-A question is refused while the same question of its asker, its `twin`, waits for its turn. It waits without a job if
-its asker has enough questions in the queue. The question that it asks again is closed, and so is the question of an
-earlier version of its message; a worker that still holds a closed question posts nothing more. A refusal is remembered
-for an hour, so that a repetition is neither answered nor refused again. No count exceeds its limit; a limit of 0 means
-no limit. Limits set by admins apply immediately.
+A question is refused while its `twin`, the same question of the same person, waits for its turn. A question waits
+without a job if its asker or its workspace has enough questions in the queue. The earlier question that a new one
+repeats is closed, and so is the question of an earlier version of its message; a worker that still holds a closed
+question posts nothing more. A refusal is remembered for an hour, so that a repeated delivery is neither answered nor
+refused again. Counting stops at the limit; a limit of 0 means no limit. Limits set by admins apply immediately.
 """
 
 TWIN = "SELECT twin_v1(%(team_id)s, %(user_id)s, %(channel_id)s, %(surface)s, %(command)s, %(text)s) AS id"
@@ -187,7 +195,7 @@ INSERT = f"""
         RETURNING id, queue)
     SELECT id, {enqueue("id", priority="queue_class_v1(%(surface)s, %(command)s)", queue="queue")} FROM written
 """
-"""Insert a question that nobody typed and its job; return no row if its delivery key is known."""
+"""Insert a question that nobody typed, and its job; return no row if the delivery key is known."""
 
 OPEN = """
     SELECT command, text, channel_id, extract(epoch FROM now() - received_at)::float8 AS age FROM questions
@@ -219,15 +227,15 @@ PLACES = """
         shown_wait_v1(queue, coalesce(ahead, 0) + 1, %(wait_seconds)s) AS seconds
     FROM asked LEFT JOIN placed USING (id)
 """
-"""Read the places of some questions: the questions and other people ahead in their queues, and the wait.
+"""Read the places of questions: how many questions and other people are ahead in the queue, and the expected wait.
 
-For a question that waits for others of its workspace, the numbers are upper bounds.
+For a question that waits for other questions of its workspace, the numbers are upper bounds.
 """
 
 TAKE_RESPONSE_USE = """
     UPDATE questions SET response_uses = response_uses + 1 WHERE id = %(id)s AND state = 'received' RETURNING id
 """
-"""Take a use of the response_url of a question that has not begun."""
+"""Count one use of the response_url of a question that no worker has begun."""
 
 NOTICE = """
     WITH old AS (DELETE FROM thread_notices WHERE at < now() - interval '1 hour')
@@ -237,24 +245,29 @@ NOTICE = """
     WHERE thread_notices.at <= now() - interval '1 minute'
     RETURNING at
 """
-"""Record that a thread's limit is being explained; return no row if it was within the last minute."""
+"""Record that a thread's limit is being explained; return no row if it was explained within the last minute."""
 
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
     thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed, conversation,
     streams, shown, streaming, parent, action, public, text_deleted_at, late_seconds, settled_at, files
 """
-"""Named one by one: a prepared statement fails when a newer version's migration adds a column to its result."""
+"""The columns of a question.
+
+They are named one by one, since a prepared statement fails when a newer version's migration adds a column to what it
+returns.
+"""
 
 _ROW = f"""{_COLUMNS}, extract(epoch FROM clock_timestamp() - received_at)::float8 AS age,
     coalesce(settled_at > clock_timestamp() - interval '2 seconds', false) AS just_settled"""
 
 
 def of_installation(team_id: LiteralString) -> LiteralString:
-    """Return the SQL condition that this process works for a workspace's rows; `team_id` is a column with its table.
+    """Return the SQL condition that this process may work on a workspace's rows.
 
-    With one token for one installation, rows of another one are left to the process with its token. While it is unknown
-    which installation that is, there must be no other.
+    `team_id` is a column, with the name of its table. A process that has the token of one installation leaves the rows
+    of other installations to the processes with their tokens. While it does not know its installation yet, it works
+    only if no installation is recorded.
     """
     return f"""(%(many)s
             OR %(installation)s::text IS NULL AND NOT EXISTS (SELECT FROM workspaces)
@@ -302,9 +315,9 @@ CLAIM = f"""
                 AND h.opened_at > now() - interval '12 hours') AS home_open
     FROM held
 """
-"""Claim an open question; a worker that held it posts nothing more. Of two simultaneous claims, one succeeds.
+"""Claim an open question; a worker that held it before posts nothing more. Of two simultaneous claims, one succeeds.
 
-The same claim again returns what it took in a transaction whose confirmation was lost.
+A repeated claim returns the question that it has already taken, in case the first confirmation was lost.
 """
 
 HAND_OVER = "UPDATE questions SET state = 'received' WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id"
@@ -333,9 +346,9 @@ CLAIMS = """
         ELSE attempt END AS claim
     FROM questions WHERE id = ANY(%(ids)s)
 """
-"""Read the claim on each of some questions: -1 for a closed one, -2 for one that may spend despite a pause.
+"""Read the number of the claim on each of some questions: -1 if it is closed, -2 if a call may spend despite a pause.
 
-A call that was interrupted, for example by a shutdown, counts again once its run was resumed.
+A call that was interrupted, for example by a shutdown, counts again as soon as its run is resumed.
 """
 
 TURNS = """
@@ -361,7 +374,7 @@ ASKED_DIRECTLY = """
 
 _WITH_SENT = """sent = CASE WHEN right(sent, length(%(sent)s::text)) = %(sent)s::text THEN sent
             ELSE nullif(concat(sent, %(sent)s::text), '') END"""
-"""Add to the saved requests, once, even if the statement is repeated."""
+"""The SQL assignment that appends `sent` to the saved requests, only once even if the statement is repeated."""
 
 RECORD_RUN = f"""
     UPDATE questions
@@ -376,7 +389,7 @@ If the question was closed while the run began, the clear-up cancels the run, ev
 """
 
 RECORD_SENT = f"UPDATE questions SET {_WITH_SENT} WHERE id = %(id)s AND text_deleted_at IS NULL"
-"""Save the requests sent for a question that was stopped meanwhile, or is another worker's now."""
+"""Save the requests sent for a question that was stopped meanwhile, or that another worker has claimed."""
 
 REPLACE_SENT = "DELETE FROM sent_requests WHERE question_id = %(id)s AND id = ANY(%(replaced)s)"
 """Delete saved requests that were not sent, or that are saved elsewhere."""
@@ -402,7 +415,7 @@ KEEP_MESSAGES = f"""
     WHERE id = %(id)s AND attempt = %(attempt)s
     RETURNING id
 """
-"""Save the rendered messages before the first is posted, and record, as `BEGIN_PART` does, that it is about to be."""
+"""Save the rendered messages, and record, as `BEGIN_PART` does, that the first of them is about to be posted."""
 
 KEEP_STOPPED = "UPDATE questions SET result = %(result)s WHERE id = %(id)s AND state = 'stopped'"
 """Save the written part of a stopped answer, for the buttons below it."""
@@ -412,7 +425,7 @@ KEEP_MESSAGES_REPLACING = f"""
         {REPLACE_SENT} AND EXISTS (SELECT FROM questions q WHERE q.id = %(id)s AND q.attempt = %(attempt)s))
     {KEEP_MESSAGES}
 """
-"""Do the same, and delete the saved requests that `sent` replaces."""
+"""Do the same as `KEEP_MESSAGES`, and delete the saved requests that `sent` replaces."""
 
 BEGIN_PART = """
     UPDATE questions
@@ -436,7 +449,7 @@ _LEAVES_LANE: LiteralString = f"""
     left_lane AS (
         UPDATE procrastinate_jobs j SET queue_name = '{DEFAULT}' FROM closed
         WHERE j.status = 'todo' AND j.args ->> 'question_id' = closed.id::text)"""
-"""Free the place of a closed question in its lane; its job only clears up, which needs no turn."""
+"""Free the place of a closed question in its lane. Its job remains in order to clear up, which needs no turn."""
 
 _HEAD: LiteralString = "queue_head_v2('', queue, surface, command)"
 
@@ -476,9 +489,9 @@ _NEXT = f"""
 """
 """Give the place of a closed question to the same person's longest waiting question.
 
-If the workspace has a limit, give it to the longest waiting question of anyone there who may have another one in the
-queue. None is started while the workspace has reached its limit, for example after the limit was lowered. An older
-version of the app may already have given the waiting question a job.
+If the workspace has a limit, give the place to the longest waiting question of anyone in the workspace who may have
+another question in the queue. No question is started while the workspace has reached its limit, for example after the
+limit was lowered. An older version of the app may already have given the waiting question a job.
 """
 
 
@@ -495,18 +508,18 @@ def _settle(emptied: LiteralString) -> LiteralString:
 
 
 SETTLE = _settle("response_url = NULL")
-"""Close a question, also if this very attempt has already closed it with this state, and remove its job.
+"""Close a question, delete its response_url, and remove its job.
 
-Its response_url is deleted.
+The statement may be repeated, and succeeds again if the same attempt has already closed the question with this state.
 """
 
 SETTLE_WITHOUT_TEXT = _settle(assignments(QUESTIONS_EMPTIED))
-"""Do the same, and delete the text of the question and of its answer."""
+"""Do the same as `SETTLE`, and delete the text of the question and of its answer."""
 
 WITHDRAW_ANSWER = """
     UPDATE questions SET state = 'withdrawn', remembered = NULL WHERE id = %(id)s AND state IN ('answered', 'failed')
 """
-"""Record that the answer to a question was withdrawn; it is sent with no later question."""
+"""Record that the answer to a question was withdrawn, so that later questions are not sent with that answer."""
 
 DELETE = "DELETE FROM questions WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')"
 """Delete a closed question and all its rows."""
@@ -547,7 +560,7 @@ UNWANTED = f"""
     WHERE {_OF_MESSAGE}
         AND (messages IS NOT NULL AND state IN ('delivering', 'answered', 'failed') OR state = 'stopped')
 """
-"""Tell a worker to withdraw the answer to a deleted message, or the note that it was stopped."""
+"""Have a worker withdraw the answer to a deleted message, or the note that its question was stopped."""
 
 STOP = f"""
     WITH closed AS (
@@ -577,7 +590,7 @@ ANSWERED_IN_THREAD = """
             WHERE p.team_id = %(team_id)s AND p.user_id = %(user_id)s), true)
     LIMIT 1
 """
-"""Read whether a thread has an answered question that a reply continues, by the settings of channel and person.
+"""Read whether a thread has an answered question, and the settings of channel and person let a reply continue it.
 
 A help text, which takes no seconds, does not count as an answer.
 """
@@ -612,14 +625,14 @@ LEFT_OVER = f"""
     WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')
         AND (uncleared_since IS NOT NULL OR %(again)s AND state IN ('stopped', 'withdrawn'))
 """
-"""Read a closed question that may have left something, and whether its status message now belongs to another one."""
+"""Read a closed question that may have left something, and whether another question has its status message now."""
 
 CLEARED = """
     UPDATE questions SET uncleared_since = NULL, response_url = NULL
     WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')
         AND uncleared_since IS NOT DISTINCT FROM %(since)s
 """
-"""Record that a closed question has left nothing, unless its message was deleted in the meantime."""
+"""Record that all that a closed question left is cleared up, unless its message was deleted in the meantime."""
 
 TAKE_TURN = f"""
     SELECT rate_take_v1(%(team_id)s, %(user_id)s, %(channel_id)s, user_per_minute, channel_per_minute) <= 0 AS taken
@@ -650,7 +663,7 @@ OVERFLOWING = f"""
         WHERE q.surface <> 'digest' AND lane_wait_v1(p.queue_name, p.place)
             + extract(epoch FROM now() - q.received_at) > %(wait_seconds)s)
 """
-"""Move questions that would wait too long to the queue for the next service that writes answers, except digests."""
+"""Move questions that would wait too long, but no digests, to the queue for another service that writes answers."""
 
 FORGET_RATES = "DELETE FROM rate_limits WHERE full_at < now() - interval '1 minute'"
 """Delete the buckets of rates that are full again."""
@@ -679,7 +692,7 @@ RELEASE = f"""
             SELECT count(*) FROM questions o
             WHERE o.team_id = turn.team_id AND NOT o.waiting AND o.state IN ('received', 'working', 'delivering')))
 """
-"""Release waiting questions of people with fewer in the queue than they may have; `ORPHANS` finds them then."""
+"""Release the waiting questions of people who may have more questions in the queue; `ORPHANS` then enqueues them."""
 
 WORKERS_ALIVE = """
     SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - %(seconds)s * interval '1 second'

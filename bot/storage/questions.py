@@ -1,4 +1,4 @@
-"""The questions table: rows in, frozen values out, each change one short transaction."""
+"""Access to the questions table: frozen values in and out, and one short transaction for each change."""
 
 from __future__ import annotations
 
@@ -53,9 +53,10 @@ from perplexity.wire.json import as_texts
 class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
     """A pool of connections on which each statement is a transaction, except within `transaction`.
 
-    A connection that the server has closed is replaced before it is handed out. psycopg_pool's own check asks the
-    server before each use, and pauses for a second after the second dead connection, so all requests fail that arrive
-    right after the database cut several connections (https://www.psycopg.org/psycopg3/docs/api/pool.html).
+    A connection that the server has closed is replaced before it is handed out. psycopg_pool's own check is not used:
+    it sends a query before each use, and pauses for a second after the second dead connection. Requests that arrive
+    right after the database has cut several connections would then fail
+    (https://www.psycopg.org/psycopg3/docs/api/pool.html).
     """
 
     @asynccontextmanager
@@ -104,12 +105,12 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
                 return connection
             failed += 1
             if failed > self.max_size:
-                # No longer an old connection: the server closes new ones.
+                # The old connections are used up, so the server closes new ones, too.
                 await asyncio.sleep(CLOSED_AGAIN_SECONDS)
 
 
 def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
-    """Return whether an idle connection has received data, as from a server that closes it. Sends nothing."""
+    """Return whether an idle connection is closed, or has data to read, as when the server closes it. Sends nothing."""
     if connection.closed:
         return True
     poll = select.poll()
@@ -120,7 +121,7 @@ def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
 SPENDS_PAUSED = -2
 
 USER_TEAM_SECONDS = 600.0
-"""How long an event's workspace of a person is valid."""
+"""How long a person's workspace according to an event is valid."""
 
 
 CONTINUES_MINUTES = 10
@@ -132,12 +133,13 @@ LISTED_TURNS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class FairShare:
-    """Limits for one person and for one thread; 0 means no limit.
+    """The limits on the questions of a person, a thread, a channel and a workspace; 0 means no limit.
 
-    `open_per_person` limits the unanswered questions of a person, `thread_per_minute` the questions in one thread per
-    minute, `user_per_minute` and `channel_per_minute` those of a person and in a channel: at once, and then evenly. At
-    most `per_workspace` questions of a workspace and `queued_per_person` of a person are in the queue or in work; the
-    others wait without a job. A workspace's admins may set other limits; if they are `bounded`, only lower ones.
+    `open_per_person` limits the unanswered questions of a person, and `thread_per_minute` the questions per minute in a
+    thread. `user_per_minute` and `channel_per_minute` limit the questions per minute of a person and in a channel: that
+    many may come at once, and the next ones at an even rate. At most `per_workspace` questions of a workspace and
+    `queued_per_person` questions of a person are in the queue or being answered; the others wait without a job. A
+    workspace's admins may set other limits; if `bounded` is true, only lower ones.
     """
 
     open_per_person: int = 5
@@ -152,7 +154,7 @@ class FairShare:
 NO_LIMITS = FairShare(open_per_person=0, thread_per_minute=0, queued_per_person=0)
 
 WORKSPACE_PART = 0.8
-"""The share of one process's simultaneous questions that one workspace may have if there may be others."""
+"""The share of a process's simultaneous questions that one workspace may use if the app may serve several."""
 
 
 def fair_share(settings: Settings) -> FairShare:
@@ -171,7 +173,7 @@ def fair_share(settings: Settings) -> FairShare:
 
 
 def _kept(message: OutgoingMessage) -> dict[str, Any]:
-    """Return a message as JSON; privacy is included only for a private one."""
+    """Return a message as JSON; `private` is included only if it is true."""
     kept = {"text": message.text, "blocks": list(message.blocks)}
     return kept | {"private": True} if message.private else kept
 
@@ -181,11 +183,11 @@ def _message(kept: Mapping[str, Any]) -> OutgoingMessage:
 
 
 _COLUMNS = {"claim": "attempt", "redeliveries": "returns"}
-"""The columns of `QuestionRow` fields with another name."""
+"""The fields of `QuestionRow` whose column has another name, with that name."""
 
 
 def _row_of(row: Mapping[str, Any], *, now: float) -> QuestionRow:
-    """Read a row of the table; `now` is the monotonic clock."""
+    """Build a `QuestionRow` from a row of the table; `now` is the time of the monotonic clock."""
     names = QuestionRow.__dataclass_fields__.keys() - {"received", "preferences"}
     values = {name: row[_COLUMNS.get(name, name)] for name in names}
     values["received"] = now - row["age"]
@@ -204,10 +206,10 @@ def storable(text: str) -> str:
 
 @asynccontextmanager
 async def _pipeline(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
-    """Send statements together, and let a cancellation remain one.
+    """Send statements together; raise CancelledError if the task is cancelled meanwhile.
 
-    If it comes while the results are awaited, psycopg replaces it by an `OperationalError` ("cannot exit pipeline mode
-    while busy"); the retry for an unavailable database would then continue after a timeout.
+    If the task is cancelled while it awaits the results, psycopg raises an `OperationalError` instead ("cannot exit
+    pipeline mode while busy"). The retry for an unavailable database would then go on although its time is over.
     """
     try:
         async with connection.pipeline():
@@ -220,12 +222,12 @@ async def _pipeline(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
 
 
 class QuestionStore:
-    """The table's operations.
+    """Reads and writes the questions table.
 
-    `share` limits people and threads; `keeps_text` is whether texts stay when a question is settled. With `many`
-    installations, this process works for each of them. `clock` is monotonic. `lane` returns the lane of a question's
-    first call, None for a question that asks no service; `add_lane` saves a lane. After `wait_seconds` without a turn,
-    another service is asked.
+    `share` has the limits on questions. `keeps_text` says whether texts stay when a question is settled. With `many`,
+    this process works for many installations. `clock` is monotonic. `lane` returns the lane of a question's first call,
+    the queue of one service and key, or None for a question that asks no service; `add_lane` saves a lane. After
+    `wait_seconds` without a turn in its lane, a question is answered by another service.
     """
 
     def __init__(
@@ -250,18 +252,18 @@ class QuestionStore:
     async def insert(self, question: NewQuestion) -> Insertion:
         """Write a question and its job in one transaction, if it is new and within its asker's and thread's limits.
 
-        If the question asks an earlier one again, the earlier one is closed if it is still open: its answer may not
-        cover the new question. An open question of an earlier version of its message is closed, too. A version that
-        arrives after a later one, after the deletion of the message, or after the answer, is a duplicate. Characters
-        that Postgres or UTF-8 cannot store are removed from the text. People are served in turns: the more questions
-        its asker has in the queue, the more rounds of the queue a question waits.
+        If the question repeats an earlier one that is still open, the earlier one is closed, since its answer may not
+        cover the new question. An open question of an earlier version of the same message is closed, too. A version
+        that arrives after a later version, after the deletion of the message, or after the answer is a duplicate.
+        Characters that Postgres or UTF-8 cannot store are removed from the text. People are served in turns: the more
+        questions a person has in the queue, the more rounds of the queue the person's next question waits.
         """
         share = self._share if question.limited else NO_LIMITS
         question = await self.in_lane(question)
         values = vars(question) | {"text": storable(question.text)} | vars(share)
         values |= {"continues_minutes": CONTINUES_MINUTES, "wait_seconds": self._wait_seconds}
         async with self._pool.connection() as connection:
-            async with _pipeline(connection):  # One transaction, so that the server is awaited once.
+            async with _pipeline(connection):  # One transaction, and one wait for the server.
                 await connection.execute(queries.LOCK, values, prepare=True)
                 receiving = await connection.execute(queries.RECEIVE, values, prepare=True)
                 if question.late_seconds:
@@ -284,7 +286,7 @@ class QuestionStore:
         )
 
     async def in_lane(self, question: NewQuestion) -> NewQuestion:
-        """Return a question with the queue of its lane."""
+        """Return a copy of a question whose queue is its lane; the question itself if it has no lane."""
         lane = self._lane(question)
         if lane is None or self._add_lane is None:
             return question
@@ -292,7 +294,7 @@ class QuestionStore:
         return replace(question, queue=lane)
 
     async def twin_place(self, question: NewQuestion) -> Place | None:
-        """Return the place of the asker's same question if it is still waiting for its turn, else None."""
+        """Return the place of the same question of the same person while that waits for its turn, else None."""
         values = vars(question) | {"text": storable(question.text)}
         row = await self._pool.fetch_one(queries.TWIN, values)
         return (await self.places([row["id"]])).get(row["id"]) if row and row["id"] else None
@@ -303,16 +305,16 @@ class QuestionStore:
         return {row.pop("id"): Place(**row) for row in rows}
 
     async def take_response_use(self, question_id: UUID) -> bool:
-        """Take a use of the response_url of a question; return False if the question is begun or closed."""
+        """Count one use of a question's response_url; return False if the question has been begun or closed."""
         return await self._pool.fetch_one(queries.TAKE_RESPONSE_USE, {"id": question_id}) is not None
 
     async def take_turn(self, asker: Asker) -> bool:
-        """Return whether a person asks slowly enough; if so, the request counts, although it is not a question."""
+        """Count a request that is not a question against the rate limits; return False if it comes too fast."""
         row = await self._pool.fetch_one(queries.TAKE_TURN, vars(asker) | vars(self._share))
         return row is not None and row["taken"]
 
     async def rate_wait(self, question: NewQuestion | Asker) -> RateWait | None:
-        """Return how long a question that came too fast has to wait; None if it need not wait any longer."""
+        """Return how long a question that came too fast has to wait, and why; None if it need not wait any longer."""
         place = {name: getattr(question, name) for name in ("team_id", "user_id", "channel_id")}
         row = await self._pool.fetch_one(queries.RATE_WAIT, place | vars(self._share))
         return RateWait(**row) if row and row["seconds"] else None
@@ -326,8 +328,9 @@ class QuestionStore:
     async def takes_follow_up(
         self, *, team_id: str, channel_id: str, thread_ts: str, user_id: str, default: bool
     ) -> bool:
-        """Return whether a reply in a thread is a question: the app has answered there, and settings allow it.
+        """Return whether a reply in a thread counts as a question.
 
+        It does if the app has answered in the thread, and the settings of the channel and of the person allow it.
         `default` applies in a channel without a setting.
         """
         place = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
@@ -335,11 +338,11 @@ class QuestionStore:
         return await self._pool.fetch_one(queries.ANSWERED_IN_THREAD, values, prepare=True) is not None
 
     async def take_delivery(self, delivery_key: str) -> bool:
-        """Return whether this delivery is the first with its key in any process; it is not a question."""
+        """Record a delivery that is not a question; return False if any process has recorded its key before."""
         return await self._pool.fetch_one(queries.TAKE_DELIVERY, (delivery_key,)) is not None
 
     async def record_full_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
-        """Return whether to explain a thread's limit now: at most once a minute, in all processes together."""
+        """Record that a thread's limit is being explained; return False if any process did so in the last minute."""
         values = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
         return await self._pool.fetch_one(queries.NOTICE, values) is not None
 
@@ -348,9 +351,10 @@ class QuestionStore:
     ) -> Claimed | None:
         """Claim a question to work on it.
 
-        Return None if the question is closed, not of these commands or of another installation, or if another claim was
-        faster. `installation` is the id of the one that the process works for, None while unknown. If a confirmation
-        was lost, the same `claim` again returns what it took.
+        Return None if the question is closed, if its command is not in `commands`, if it belongs to another
+        installation, or if another claim was faster. `installation` is the id of the installation that the process
+        works for, None while unknown. A caller that lost the reply may repeat the call with the same `claim`, which
+        returns the same question.
         """
         values = {
             "id": question_id,
@@ -390,8 +394,8 @@ class QuestionStore:
     async def claims(self, question_ids: Collection[UUID]) -> dict[UUID, int]:
         """Return the number of the claim on each of these questions; deleted questions are missing.
 
-        The number is -1 for a closed question, and `SPENDS_PAUSED` for a question that makes paid calls although an
-        admin has paused them.
+        The number is -1 for a closed question, and `SPENDS_PAUSED` for a question that makes a paid call although an
+        admin has paused all spending.
         """
         rows = await self._pool.fetch_all(queries.CLAIMS, {"ids": list(question_ids)}, prepare=True)
         return {row["id"]: row["claim"] for row in rows}
@@ -413,14 +417,14 @@ class QuestionStore:
     async def record_run(self, row: QuestionRow, run_id: str, *, sent: str | None = None) -> bool:
         """Save the id of a background run that has just begun to cost money, and the requests `sent` for it.
 
-        Return False if the question is closed or another worker's.
+        Return False if the question is closed or another worker has claimed it.
         """
         values = {"id": row.id, "attempt": row.claim, "run_id": run_id, "sent": sent}
         kept = await self._pool.fetch_one(queries.RECORD_RUN, values, prepare=True)
         return kept is not None and bool(kept["ours"])
 
     async def record_sent(self, question_id: UUID, sent: str | None, replaced: Sequence[UUID] = ()) -> None:
-        """Save requests of a question that has no answer to be saved with; delete those that they replace."""
+        """Save the requests `sent` for a question without an answer; delete the saved requests that they replace."""
         values = {"id": question_id, "sent": sent, "replaced": list(replaced)}
         async with self._pool.transaction() as connection:
             await connection.execute(queries.REPLACE_SENT, values)
@@ -436,9 +440,10 @@ class QuestionStore:
         return await self._changed(queries.RECORD_MESSAGE, row, message_ts=message_ts)
 
     async def save_messages(self, row: QuestionRow, outcome: Outcome, *, uses: int, unconfirmed: int = 0) -> bool:
-        """Save the messages and their figures; `uses` and `unconfirmed` are the first post's, as in `mark_sending`.
+        """Save an outcome's messages and figures; return False if the claim is lost.
 
-        Without a post, these two do not change.
+        `uses` and `unconfirmed` are those of the first post, as in `mark_sending`. If nothing is posted, pass their
+        current values.
         """
         messages = Jsonb([_kept(message) for message in outcome.messages])
         return await self._changed(
@@ -477,17 +482,17 @@ class QuestionStore:
         )
 
     async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
-        """Record that a part is about to be posted; return False if it must not be.
+        """Record that a part of the answer is about to be posted; return False if it must not be posted.
 
-        `uses` counts the uses of the response_url including this one, `unconfirmed` the posts of this part without a
-        clear reply, including this one. The same values may be recorded again.
+        `uses` counts the uses of the response_url, and `unconfirmed` the posts of this part without a clear reply; both
+        include the coming post. The same values may be recorded again.
         """
         return await self._changed(queries.BEGIN_PART, row, part=part, uses=uses, unconfirmed=unconfirmed)
 
     async def settle(self, row: QuestionRow, state: str, *, job: int | None) -> Settled | None:
-        """Close a question as answered, failed or expired, remove its job, and give its place to the next one.
+        """Close a question as answered, failed or expired, remove its job, and give its place to a waiting question.
 
-        Return None if the question is another worker's, or already closed in another way.
+        Return None if another worker has claimed the question, or if it is already closed in another way.
         """
         values = {"id": row.id, "attempt": row.claim, "state": state, "job": job}
         closed = await self._pool.fetch_one(self._settle_query, values | self._next_limits, prepare=True)
@@ -500,7 +505,8 @@ class QuestionStore:
     async def left_over(self, question_id: UUID, *, again: bool = False) -> LeftOver | None:
         """Return a closed question that may have left something in Slack or at a service; None otherwise.
 
-        With `again`, also return a question that was cleared up: its worker may have continued a little after that.
+        With `again`, also return a stopped or withdrawn question that was cleared up before, since its worker may have
+        continued a little after that.
         """
         values = {"id": question_id, "again": again}
         row = await self._pool.fetch_one(queries.LEFT_OVER, values)
@@ -512,7 +518,7 @@ class QuestionStore:
         )
 
     async def cleared(self, left: LeftOver) -> None:
-        """Record that a closed question has left nothing, unless its message was deleted in the meantime."""
+        """Record that all that a closed question left is cleared up, unless its message was deleted in the meantime."""
         await self._pool.execute(queries.CLEARED, {"id": left.row.id, "since": left.since})
 
     async def delete(self, question_id: UUID) -> None:
@@ -527,9 +533,9 @@ class QuestionStore:
     async def withdraw(
         self, delivery_key: str, *, team_id: str, channel_id: str, thread_ts: str, user_id: str, seconds: float
     ) -> list[UUID]:
-        """Close a deleted message's open question of at most `seconds` of age, or have its answer withdrawn.
+        """Close the open question of a deleted message if it is at most `seconds` old; have an answer withdrawn.
 
-        Later deliveries of the message or of its edits are duplicates. Return the ids of the closed questions.
+        Return the ids of the closed questions. Later deliveries of the message or of its edits are duplicates.
         """
         message = {"delivery_key": delivery_key, "team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
         values = {**message, "user_id": user_id, "seconds": seconds, **self._next_limits}
@@ -544,9 +550,8 @@ class QuestionStore:
     ) -> bool:
         """Close a question of this asker as stopped; return False if it can no longer be stopped.
 
-        With the `response_url` of the click, if there is one, the clicked message can be replaced.
-
-        `change` is recorded in the audit log; it is set if an admin stops another person's question.
+        `response_url` is that of the click, if there is one, and serves to replace the clicked message. `change` is
+        recorded in the audit log; it is set if an admin stops another person's question.
         """
         values = {"id": question_id, "user_id": user_id, "response_url": response_url} | self._next_limits
         async with self._pool.transaction() as connection:
@@ -599,7 +604,7 @@ _SILENCE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
-"""A vanished server is noticed within 25 seconds, instead of a quarter of an hour.
+"""Connection options with which a vanished server is noticed within 25 seconds, not only after a quarter of an hour.
 
 https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-TCP-USER-TIMEOUT
 """
@@ -609,10 +614,10 @@ CLOSED_AGAIN_SECONDS = 0.1
 """The pause between two attempts to connect while the server closes each new connection."""
 
 ONLY_ON_REQUEST = 2**31
-"""The number of executions after which a statement is prepared without a request: never."""
+"""A `prepare_threshold` so high that psycopg prepares a statement only if `prepare=True` requests it."""
 
 IDLE_SECONDS = 10
-"""The longest pause between two queries of one transaction."""
+"""The longest pause between two queries of one transaction; after it, the server ends the transaction."""
 
 RECONNECT_SECONDS = 0.5
 """After this time, a pool stops trying to connect and starts again at the next request.
@@ -624,10 +629,10 @@ that much later.
 
 
 async def _configure(connection: AsyncConnection[DictRow]) -> None:
-    """Commit each statement, and prepare those that are executed with `prepare=True`.
+    """Set up a new connection: it commits each statement, and prepares those that are executed with `prepare=True`.
 
-    The server ends a transaction that this process leaves open, suspended or cut off, since others wait for its locks.
-    A pooler shares its connections with others, so nothing is prepared or set there.
+    If this process is suspended or cut off within a transaction, the server ends the transaction, since others wait for
+    its locks. A pooler gives its connections to other clients, too, so nothing is prepared or set there.
     """
     await connection.set_autocommit(True)
     if not await is_pooled(connection):
@@ -638,7 +643,7 @@ async def _configure(connection: AsyncConnection[DictRow]) -> None:
 def connection_pool(conninfo: str, *, size: int = 5, seconds: float = 1.0) -> Pool:
     """Build a pool of at most `size` connections, not opened yet.
 
-    Small hosted databases allow about twenty connections altogether. A caller waits at most `seconds` for one.
+    Small hosted databases allow about twenty connections altogether. A caller waits at most `seconds` for a connection.
     """
     return Pool(
         conninfo,

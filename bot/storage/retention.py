@@ -34,9 +34,9 @@ _ONE_AT_A_TIME = "SELECT set_config('lock_timeout', '1000', true), pg_try_adviso
 
 @dataclass(frozen=True, kw_only=True)
 class Retention:
-    """Deletes texts that are older than `days`; 0 means those of every settled question.
+    """Deletes texts that are older than `days` days; with 0, the texts of every settled question.
 
-    Every process runs it. Only one of them deletes at a time, and none waits for the others.
+    Every process runs this. Only one process deletes at a time, and no process waits for another.
     """
 
     pool: Pool

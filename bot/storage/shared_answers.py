@@ -1,6 +1,6 @@
 """Answers to the app's own offers (buttons and prompts), shared within a workspace for an hour.
 
-Only questions asked of the web alone are shared: without earlier turns, messages of a thread or an earlier answer.
+Only answers from the web alone are shared, to questions without earlier turns, messages of a thread or earlier answers.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _FIND = """
         WHERE q.id = coalesce(%(awaited)s, s.question_id)) AS state
     FROM shared_answers s WHERE team_id = %(team_id)s AND key = %(key)s AND at > now() - interval '1 hour'
 """
-"""Read the answer, and the state of the awaited question, or of the one that is asking for the answer.
+"""Read the shared answer, and the state of the awaited question or else of the question that is getting the answer.
 
-An answered question may still be posting.
+The state is 'answered' as soon as a question has its messages, although it may still be posting them.
 """
 
 _LEAD = """
@@ -50,34 +50,39 @@ _LEAD = """
                 AND q.state IN ('working', 'delivering')))
     RETURNING key
 """
-"""Make this question ask for the answer, unless there is an answer or another question in work is asking.
+"""Make this question the one that gets the answer, unless there is an answer or another question is getting it.
 
-The state of a question that said so after this statement began may not be visible yet.
+A row that another question wrote after this statement began is left alone, since the state of that question may not be
+visible yet.
 """
 
 _SAVE = """
     UPDATE shared_answers SET answer = %(answer)s, question_id = NULL, at = now()
     WHERE (team_id, key, question_id, claim) = (%(team_id)s, %(key)s, %(id)s, %(claim)s) RETURNING key
 """
-"""Save the answer without its question, if this question was to ask for it."""
+"""Save the answer and clear `question_id`, if this question is still the one that gets the answer."""
 
 LOOK_SECONDS = 0.5
 """The pause between two checks for an answer that another question is getting."""
 
 _NOTHING_TO_SHARE = frozenset({"answered", "failed", "expired"})
-"""The states of a question that asked in vain; whoever waited for it then asks, rather than wait as long again."""
+"""The states of a finished question that left no answer to share.
+
+A question that waited for it then asks the provider itself, rather than wait for a third question.
+"""
 
 _MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
-"""The time in a prompt for a model; it does not make a different question."""
+"""The date and time in a prompt for a model. Questions that differ only in these count as the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SharedAnswers:
-    """The step that answers the question `row` with the same question's answer of the last hour, if there is one.
+    """The step that answers the question `row` with an answer that the same question got in the last hour, if any.
 
-    Two questions are the same only if the provider gets the same options and settings. The same question asked in the
-    meantime waits. If the first one fails, each asks by itself; if it is stopped or its process dies, the next one asks
-    for all. Pages are not shared. `on_shared` is called with the time of the shared answer.
+    Two questions are the same only if the provider gets the same options and settings. While one question is getting
+    its answer, the same questions wait for it. If the first question fails, each of the others asks by itself; if it is
+    stopped or its process dies, one of the others asks for all. Search results are not shared. `on_shared` is called
+    with the time of the shared answer.
     """
 
     pool: Pool
@@ -86,8 +91,8 @@ class SharedAnswers:
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def around(self, request: Request, call: Call[Request]) -> Replies:
-        """Yield the answer of the last hour, which is free, or ask for a new one."""
-        # An answer has notes, which are in the language of its asker.
+        """Yield the shared answer of the last hour, at no cost, or else the replies of `call`."""
+        # The language is part of the key, since an answer contains notes in the language of its asker.
         asked = f"{current_scope().language} {_MINUTE.sub('', repr(request))}"
         key = sha256(asked.encode()).hexdigest()
         may_share = isinstance(request, Question) and request.run_id is None
@@ -101,7 +106,7 @@ class SharedAnswers:
                 yield reply
 
     async def _shared(self, key: str) -> Answer | None:
-        """Wait for the answer if another question is asking, and return it; None if this question has to ask."""
+        """Return the shared answer, waiting if another question is getting it; None if this question has to ask."""
         awaited: UUID | None = None
         while True:
             found = await self._run(_FIND, key, awaited=awaited) or {}
@@ -116,7 +121,7 @@ class SharedAnswers:
             await self.pause(LOOK_SECONDS)
 
     async def _run(self, query: LiteralString, key: str, **values: object) -> DictRow | None:
-        """Return the row; None if there is none or the database is unavailable."""
+        """Return the row of a query; None if it has no row or the database is unavailable."""
         values |= {"team_id": self.row.team_id, "id": self.row.id, "claim": self.row.claim, "key": key}
         try:
             return await self.pool.fetch_one(query, values)
@@ -126,5 +131,5 @@ class SharedAnswers:
 
 
 def _is_best(answer: Answer) -> bool:
-    """Return whether another call could not give a better answer."""
+    """Return whether an answer is complete and from the intended provider, so that another call is of no use."""
     return bool(answer.text.strip()) and not (answer.failed or answer.stand_in or answer.incomplete is not None)

@@ -20,7 +20,7 @@ from perplexity.types import JSON
 log = logging.getLogger(__name__)
 
 RUN_SECONDS = 20.0
-"""How long a run waits for the database to record it, while its own time passes."""
+"""How long to try to record a run if the database is unavailable. The run's own time passes meanwhile."""
 
 _GET = """
     SELECT run_id, result, extract(epoch FROM clock_timestamp() - begun_at)::float8 AS age
@@ -53,7 +53,7 @@ _RUNS = "SELECT run_id FROM stages WHERE question_id = %(id)s AND run_id IS NOT 
 
 
 class StageStore:
-    """A worker that lost its claim on the question writes nothing."""
+    """Reads and writes the table. A worker that lost its claim on the question writes nothing."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -88,7 +88,7 @@ class QuestionStages:
     database_retry: DatabaseRetry
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:
-        """Return the result of a finished stage."""
+        """Return the result of a finished stage; None if the stage has not finished."""
         kept = await self.database_retry(lambda: self.stages.get(self.row.id, stage))
         return kept["result"] if kept else None
 
@@ -105,7 +105,10 @@ class QuestionStages:
         return BackgroundRun(id=kept["run_id"], age=kept["age"]) if kept and kept["run_id"] else None
 
     async def put_run(self, stage: str, run: BackgroundRun) -> None:
-        """Save a run; if the database is unavailable, it cannot be resumed. Raises RequestCancelled as `put`."""
+        """Save a run, so that it can be resumed. If the database is unavailable, only log that.
+
+        Raises RequestCancelled if this worker has lost its claim on the question.
+        """
         retry = replace(self.database_retry, seconds=RUN_SECONDS)
         try:
             ours = await retry(lambda: self.stages.put_run(self.row, stage, run))

@@ -1,6 +1,6 @@
-"""The database's knowledge of streamed answers: their messages, and a workspace's remaining calls of this minute.
+"""The database's records of streamed answers: their messages, and the calls that a workspace used in this minute.
 
-All streams of a workspace share Slack's limits, in whatever process they run, so their calls are counted here.
+All streams of a workspace share Slack's limits, whichever process runs them, so the database counts their calls.
 https://docs.slack.dev/apis/web-api/rate-limits
 """
 
@@ -17,22 +17,22 @@ from bot.storage.questions import Pool
 STARTS_PER_MINUTE = 20
 APPENDS_PER_MINUTE = 100
 EDITS_PER_MINUTE = 46
-"""The edits of streams per minute. Slack allows 50; the others are for commands that show no text while they work.
+"""The most edits of answers per minute. Slack allows 50; the other 4 are for commands that show no text while at work.
 
-Each answer shown by edits keeps one edit for its finished text.
+Each answer that is shown by edits keeps one of them for its finished text.
 """
 
 STATUS_EDITS_PER_MINUTE = 20
-"""The edits after which none is left for progress; the others are for text."""
+"""After this many edits in a minute, progress is no longer shown. The remaining edits are for text."""
 
 WINDOW_SECONDS = 61
-"""A minute, and a second in which calls can overtake each other on their way."""
+"""A minute and one more second, since calls can overtake each other on their way to Slack."""
 
 RESERVED_SECONDS = 330
-"""How long a start keeps the place of its stop; no stream lives longer."""
+"""How long the start of a stream reserves the call that stops the stream. No stream lives longer."""
 
 UNSUPPORTED_HOURS = 24
-"""How long a workspace counts as one without streams after Slack said so."""
+"""How long no stream is started in a workspace after Slack said that it does not support streams."""
 
 
 class CallPermit(Enum):
@@ -42,11 +42,11 @@ class CallPermit(Enum):
     USED_UP = "used up"
     """The workspace has no such call left in this minute, or does not support streams."""
     LOST = "lost"
-    """The question is closed or another worker's."""
+    """The question is closed, or another worker has claimed it."""
 
 
 def _recent(column: LiteralString) -> LiteralString:
-    """Return the SQL expression for the times in a column that still count."""
+    """Return the SQL expression for the times in a column of `slack_calls` that are at most `WINDOW_SECONDS` old."""
     return (
         f"ARRAY(SELECT at FROM unnest(calls.{column}) at "
         f"WHERE at > clock_timestamp() - {WINDOW_SECONDS} * interval '1 second')"
@@ -61,10 +61,10 @@ _OURS = """
 
 
 def _take(column: LiteralString, limit: LiteralString, *, sharing: LiteralString) -> LiteralString:
-    """Return the statement that takes one call, and records how many characters were shown before it.
+    """Return the statement that takes one call, and records how many characters were shown before that call.
 
-    `sharing` counts, as `answers`, the answers that share these calls; `limit` is an SQL expression that may use this
-    number.
+    `sharing` is a query that counts, as `answers`, the answers that share these calls. `limit` is an SQL expression
+    that may use `answers`.
     """
     return f"""
         WITH ours AS ({_OURS}),
@@ -154,13 +154,13 @@ KNOWN = """
 
 
 class StreamLog:
-    """Records streamed messages, and takes the calls that write them from the workspace's share."""
+    """Records streamed messages, and counts the calls that write them against the workspace's limits."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def start(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, datetime | None]:
-        """Take the start of a stream; also return the place that is reserved for its stop."""
+        """Take the call that starts a stream; also return the time of the call reserved for its stop, if granted."""
         found = await self._one(START, row, shown=shown)
         if not found.get("ours"):
             return CallPermit.LOST, None
@@ -168,35 +168,35 @@ class StreamLog:
         return (CallPermit.USED_UP if reserved is None else CallPermit.GRANTED), reserved
 
     async def started(self, row: QuestionRow, streams: Sequence[str]) -> bool:
-        """Record the messages of an answer; return False if the question is another worker's."""
+        """Record the messages of an answer; return False if the question is closed or another worker has claimed it."""
         return await self._pool.fetch_one(STARTED, self._values(row, streams=list(streams))) is not None
 
     async def append(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
-        """Take an append; also return the seconds until the stream's next one, which leave calls to others.
+        """Take the call of an append; also return the seconds to wait before the next append to the same stream.
 
-        `shown` is how many characters of the answer Slack has confirmed.
+        The wait leaves calls to other streams. `shown` is how many characters of the answer Slack has confirmed.
         """
         return _share(await self._one(APPEND, row, shown=shown), APPENDS_PER_MINUTE)
 
     async def edit(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
-        """Take an edit that shows text; also return the seconds until the answer's next one."""
+        """Take an edit that shows text; also return the seconds to wait before the same answer's next edit."""
         return _share_of_edits(await self._one(EDIT, row, shown=shown))
 
     async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
-        """Take an edit that shows progress; also return the seconds until the answer's next one."""
+        """Take an edit that shows progress; also return the seconds to wait before the same answer's next edit."""
         return _share_of_edits(await self._one(EDIT_STATUS, row, shown=shown))
 
     async def edit_progress(self, row: QuestionRow) -> float | None:
-        """Take an edit that shows progress; return the seconds until the next one, None if none is left now."""
+        """Take an edit that shows progress; return the seconds to wait before the next, None if no edit was granted."""
         permit, pause = await self.edit_status(row, shown=0)
         return pause if permit is CallPermit.GRANTED else None
 
     async def final_edit(self, row: QuestionRow) -> None:
-        """Take the edit that was kept for the finished answer."""
+        """Count the edit that was kept for the text of the finished answer."""
         await self._pool.execute(FINAL_EDIT, {"team_id": row.team_id}, prepare=True)
 
     async def ended(self, row: QuestionRow, streams: Sequence[str], *, shown: int, reserved: datetime | None) -> None:
-        """Record that an answer has no open message any longer; the stop takes its reserved place."""
+        """Record that an answer's last stream was stopped, with the call that was `reserved` for that."""
         values = self._values(row, streams=list(streams), shown=shown, reserved=reserved, team_id=row.team_id)
         await self._pool.execute(ENDED, values)
 
@@ -205,7 +205,7 @@ class StreamLog:
         await self._pool.execute(UNSUPPORTED, {"team_id": team_id})
 
     async def known(self, row: QuestionRow) -> set[str]:
-        """Return the streamed messages of every question in a question's thread."""
+        """Return the `ts` of the streamed messages of all questions in the thread of this question."""
         values = {"team_id": row.team_id, "channel_id": row.channel_id, "thread_ts": row.thread_ts}
         return {one["ts"] for one in await self._pool.fetch_all(KNOWN, values)}
 
@@ -230,8 +230,9 @@ def _share_of_edits(found: dict[str, Any]) -> tuple[CallPermit, float]:
 
 
 def fair_pause(used: int, limit: int, *, sharing: int) -> float:
-    """Return the seconds between two calls of each answer so that no answer has to wait for a whole minute.
+    """Return how many seconds an answer pauses between two calls, so that no answer has to wait for a whole minute.
 
-    It is an equal share once half of the minute's calls are used, and less before, since most answers end soon.
+    When half of the minute's calls are used, the pause gives every answer an equal share. The pause is shorter before
+    that, since most answers end soon, and longer after it.
     """
     return sharing * WINDOW_SECONDS / limit * (0.5 + used / limit)
