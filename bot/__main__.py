@@ -1,7 +1,7 @@
 """The app's command line: `python -m bot run`, `worker`, `migrate`, `doctor` and others, or `web-answers`."""
 
 # Nothing heavy is imported here, because the signal handlers must be installed before there is anything to stop.
-# `perplexity` is imported only after `wrong_package` has checked that it is ours.
+# `perplexity` is imported only after `wrong_package` has checked that it is this project's package.
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bot.settings import Settings
 
 OUR_PACKAGE = Path(__file__).parent.parent / "perplexity"
-"""The package that was installed with this one."""
+"""The folder of this project's `perplexity` package, which is installed next to `bot`."""
 
 DISTRIBUTION = "web-answers-for-slack"
 _WRONG_PACKAGE = (
@@ -36,10 +36,11 @@ _WRONG_PACKAGE = (
 
 
 def wrong_package() -> str | None:
-    """Return a sentence with the problem and its fix, or None if `perplexity` is ours. Imports nothing.
+    """Return a sentence with the problem and its fix; None if `import perplexity` finds this project's package.
 
-    If Perplexity's SDK (`perplexityai` on PyPI) is installed in the same environment, both write into one folder: the
-    later `__init__.py` replaces the earlier one, and the SDK's folder `types` hides our `types.py`.
+    The check itself does not import `perplexity`. If Perplexity's SDK (`perplexityai` on PyPI) is installed in the same
+    environment, both packages are in one folder: the `__init__.py` that was installed later has replaced the other one,
+    and the SDK's folder `types` hides our `types.py`.
     """
     found = find_spec("perplexity")
     if found is None or found.origin is None:
@@ -52,18 +53,18 @@ def wrong_package() -> str | None:
 
 
 def _is_ours(start: Path) -> bool:
-    """Return whether this `__init__.py`, compiled or not, is in the package next to this one and names this project."""
+    """Return whether `start`, an `__init__.py` or its compiled form, is in `OUR_PACKAGE` and names this project."""
     return start.parent.resolve() == OUR_PACKAGE.resolve() and DISTRIBUTION.encode() in start.read_bytes()
 
 
 def _is_shared(folder: Path) -> bool:
-    """Return whether the SDK is installed into the same folder, or anything hides one of our modules."""
+    """Return whether Perplexity's SDK is also installed into `folder`, or a subfolder hides one of our modules."""
     hidden = any(module.with_suffix("").is_dir() for module in folder.glob("*.py"))
     return hidden or any(folder.parent.glob("perplexityai-*.dist-info"))
 
 
 OUTPUT_FAILS = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
-"""How writing to a pipe, a disk or a terminal fails."""
+"""The error numbers with which writing to a pipe, a disk or a terminal fails."""
 
 DEFAULT_MAX_USD = 500_000
 """The most that `doctor --live` may spend by default, in micro-dollars."""
@@ -89,15 +90,15 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bo
     """Run one command and return the exit code: 0 for success, 1 for a failure, 2 for wrong settings or arguments.
 
     `run`, `worker` and `migrate` return 0 when a signal stops them; a second signal ends the process with 130.
-    `program` is the program's name in messages. `exiting` means that the process ends when this returns.
+    `program` is the program's name in messages. `exiting` means that the process ends as soon as this function returns.
     """
     if (problem := wrong_package()) is not None:
         return fail(f"{program}: {problem}", code=1)
     parsed = _parse(program, sys.argv[1:] if arguments is None else arguments)
     if isinstance(parsed, str):
         return fail(parsed, code=1)
-    # Python has no stream that was closed.
-    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process runs
+    # Python sets a standard stream to None if it was closed when the process started.
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - it stays open until the process ends
     if sys.stdout is None and (parsed.command in PRINTING or (parsed.feature and parsed.feature.only_prints)):
         return fail(f"{program} {parsed.command}: the standard output is closed.", code=1)
     sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
@@ -120,7 +121,7 @@ def _run_installed(parsed: argparse.Namespace, stop: StopSignals) -> int:
 
 def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
     """Run the command; turn each expected error into a sentence and an exit code."""
-    # Imported here because they take most of a second.
+    # Imported here because these imports take most of a second.
     from psycopg import OperationalError
     from psycopg.errors import LockNotAvailable
 
@@ -151,22 +152,24 @@ def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
 
 
 def _run_and_print(parsed: argparse.Namespace, stop: StopSignals) -> int:
-    """Run the command, and write out what it has printed. Raises OSError if that fails."""
+    """Run the command and flush the standard output. Raises OSError, for example if the output cannot be written."""
     try:
         code = _run_doctor(parsed) if parsed.command == "doctor" else _run_command(parsed, stop)
         sys.stdout.flush()
     except OSError as error:
         if error.errno in OUTPUT_FAILS:
-            # Python would try again when it ends: https://docs.python.org/3/library/signal.html#note-on-sigpipe
+            # Otherwise Python would flush the output again as it exits, and fail again:
+            # https://docs.python.org/3/library/signal.html#note-on-sigpipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
     return code
 
 
 def _parse(program: str, arguments: Sequence[str]) -> argparse.Namespace | str:
-    """Parse the arguments; exits if they are wrong. Returns a sentence if a feature's command needs a missing extra.
+    """Return the parsed arguments, or a sentence if a feature's command needs an extra that is not installed.
 
-    Features take a second to import; commands that a signal may stop do not wait for this.
+    Wrong arguments end the process. Importing the features takes a second, so the arguments of a command in `STOPPABLE`
+    are parsed without them.
     """
     first = arguments[0] if arguments else ""
     if first in (*STOPPABLE, "--version"):
@@ -295,7 +298,7 @@ def _run_doctor(parsed: argparse.Namespace) -> int:
     from bot.settings import load_settings, read_settings
 
     logs.configure("ERROR", sys.stderr)
-    # https://no-color.org, which reads the environment and nothing else.
+    # NO_COLOR counts only in the environment, not in `.env`: https://no-color.org
     signs = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     if parsed.live:
         return _run_live(load_settings(), parsed, symbols=signs)
@@ -400,7 +403,7 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
 
 
 async def _workspace_in(conninfo: str) -> str | None:
-    """Return the workspace that a database is used for, if it is not the playground's."""
+    """Return the id of the workspace that uses the database; None if only the playground does."""
     from bot.storage.database import connect
     from bot.storage.installation import other_installation
     from fake_slack.workspace import TEAM_ID
@@ -410,7 +413,11 @@ async def _workspace_in(conninfo: str) -> str | None:
 
 
 async def _with_first_budget(settings: Settings, conninfo: str) -> tuple[Settings, str]:
-    """Return the settings with the database's first budget, and a line on this budget if it is in force."""
+    """Return the settings with the database's first budget, and a line on this budget for the terminal.
+
+    A new installation begins with a first budget per person and day. The settings stay as they are if they set this
+    budget themselves. The line is empty unless the first budget is in force.
+    """
     from bot.budgets.sentences import first_budget_sentence
     from bot.commands.base import ROOT_COMMAND
     from bot.storage.budgets import first_budget_in_force, with_first_budget
@@ -425,7 +432,7 @@ async def _with_first_budget(settings: Settings, conninfo: str) -> tuple[Setting
 
 
 def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:
-    """Return a sentence on the setting that the system rejected, and a value to use instead."""
+    """Return a sentence that names the setting that the system rejected, and how to correct it."""
     host, port = settings.bind_host, settings.port
     match cause.errno if isinstance(cause, OSError) else None:
         case errno.EADDRINUSE:
@@ -451,8 +458,8 @@ async def _serve(
         say(f"Database  {described}")
         say(f"Providers {', '.join(provider.name for provider in app.providers) or 'none'}")
         say(f"Slack     {_describe_slack(settings)}")
-        # Everything imported and built by now stays until the end. A full collection that examines it again would block
-        # the event loop for 60 milliseconds.
+        # Everything imported and built by now stays until the end. If it were not frozen, every full collection would
+        # examine it again and block the event loop for 60 milliseconds.
         gc.collect()
         gc.freeze()
         await app.serve(

@@ -95,9 +95,10 @@ if TYPE_CHECKING:
 WORK_CONNECTIONS = 4
 ACK_CONNECTIONS = 3
 HEALTH_CONNECTIONS = 2
-"""Acknowledgements, and heartbeats with health checks, have connections of their own, so that they never wait for work.
+"""The most connections for work, for acknowledgements, and for heartbeats and health checks.
 
-With the one that listens for new jobs, there are at most ten; small databases allow twenty.
+The pools are separate so that acknowledgements, heartbeats and health checks never wait for work. With the connection
+that listens for new jobs, a process has at most ten; small databases allow twenty.
 """
 
 POOL_SECONDS = 10.0
@@ -106,10 +107,10 @@ POOL_SECONDS = 10.0
 
 @dataclass(kw_only=True)
 class _Parts:
-    """The parts of a process on open resources; each is built when another part, or the application, first uses it.
+    """The parts of a process on open resources; most are built when another part, or the application, first uses them.
 
-    `work`, `acks` and `health` are connections: for the work on questions, for acknowledgements, and for heartbeats and
-    the public health pages.
+    `work`, `acks` and `health` are connection pools: for the work on questions, for acknowledgements, and for
+    heartbeats and the public health pages.
     """
 
     settings: Settings
@@ -130,7 +131,7 @@ class _Parts:
     background: BackgroundTasks
 
     database_retry = DatabaseRetry(seconds=math.inf)
-    """Keeps a paid answer for as long as the database is unavailable."""
+    """Retries without a time limit, so that a paid answer is kept for as long as the database is unavailable."""
 
     def __post_init__(self) -> None:
         settings, work, acks, many = self.settings, self.work, self.acks, self.settings.oauth_configured
@@ -176,7 +177,7 @@ class _Parts:
         self.users = SlackUsers(client, profiles=self.profiles)
 
     def _connect_slack(self) -> None:
-        """Determine how this process calls Slack, and which requests and questions are its own."""
+        """Set the parts that differ between one workspace with its own token and workspaces that install by OAuth."""
         settings, slack, cancel_runs = self.settings, self.slack, self.stopping.start_runs
         self.installation: Installation | Workspaces
         self.read_token: Callable[[], Awaitable[str]]
@@ -276,12 +277,12 @@ class _Parts:
 
     @property
     def replays(self) -> bool:
-        """Whether there are recorded examples."""
+        """Whether this process answers the examples from recordings: in the playground, if no key is set."""
         return self.playground is not None and self.settings.keyless
 
     @property
     def unlisted(self) -> Iterator[Command[Any, Any]]:
-        """Yield the commands of features that only the app itself runs."""
+        """Yield the features' commands that the app itself runs and nobody can type."""
         typed = {command.name for command in self.brought.commands}
         return (command for one in self.running for command in one.commands if command.name not in typed)
 
@@ -291,7 +292,7 @@ class _Parts:
 
     @property
     def built_commands(self) -> Iterator[Command[Any, Any]]:
-        """Yield the commands that need more than every question has."""
+        """Yield the core's commands that need stores or other parts, in addition to the context of a question."""
         settings, admins = self.settings, self.admins
         yield ask_command(
             agent=settings.missing_agent_setting is None,
@@ -419,7 +420,7 @@ class _Parts:
         )
 
     async def channel_closed(self, row: QuestionRow, error: str) -> None:
-        """Tell a question's command that the app may not post in its channel."""
+        """Tell a question's command that the app may not post in the question's channel; `error` is Slack's error."""
         command = self.runner.commands.get(row.command)
         if command is not None and command.on_closed is not None:
             await command.on_closed(row, error)
@@ -528,7 +529,11 @@ class _Parts:
 
     @property
     def surfaces(self) -> Sequence[Register]:
-        """The listeners in order: first the check of the installation, then the most frequent ones."""
+        """The functions that register listeners, in order.
+
+        The check of the installation is first, then come the features' listeners, then the core's, roughly in the order
+        of their use.
+        """
         acks = self.acks
         choices = ChoiceStore(acks)
         return (
@@ -550,7 +555,7 @@ class _Parts:
         )
 
     def forms(self, choices: ChoiceStore) -> Mapping[str | None, Opening]:
-        """Return what opens if a command is typed alone, by its name; empty for the umbrella."""
+        """Return the functions that open a form if a command is typed alone, by its name; "" is the umbrella's."""
         asks = ["", *(command.name for command in self.commands if command.form is not None)]
         forms: dict[str | None, Opening] = dict.fromkeys(asks, partial(ask.open_from_command, choices=choices))
         for one in self.running:
@@ -599,9 +604,9 @@ async def compose(
     pause: Pause = asyncio.sleep,
     features: Sequence[Feature] = FEATURES,
 ) -> AsyncIterator[Application]:
-    """Build the process on an open database, and close everything at the end; `http` adds the server.
+    """Build the process on an open database, and close everything at the end.
 
-    `pause` waits between the events of a recorded example.
+    `http` adds the server and the connection for Socket Mode. `pause` waits between the events of a recorded example.
     """
     from bot.worker.queue import JobQueue
 

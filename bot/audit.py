@@ -15,7 +15,7 @@ from bot.storage.database import DATABASE_UNAVAILABLE
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-"""How long the log waits for more entries to chain."""
+"""The pause before the writer looks for new entries again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class AuditWriter:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def run(self) -> None:
-        """Chain until cancelled. Failures are logged and retried; no recording depends on this."""
+        """Chain entries until cancelled. Failures are logged and retried; entries are recorded without this task."""
         while True:
             try:
                 while await self.audit.write():

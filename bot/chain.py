@@ -1,11 +1,12 @@
-"""The steps around every call of a service, in their one order, the outermost first.
+"""The steps around every call of a service, in their fixed order, the outermost first.
 
 1. The rules of the workspace and the channel: sites, models, effort, instructions.
-2. A shared answer to one of the app's own offers. The answer depends on the rules, so it comes after them.
+2. Sharing: a question that the app itself offers may get an answer that was given before. This step comes after the
+   rules, because the answer depends on them.
 3. Redaction. It is the last step to change a text, and no command can leave it out.
 
-Inside is the fallback chain, the agent or the source of posts. Another step is around each paid provider in the chain,
-so that every attempt counts, around the posts and around the agent's model:
+These steps surround the fallback chain, the agent and the source of posts. A fourth step is further inside: around each
+paid provider of the chain, so that every attempt counts, around the source of posts, and around the agent's model.
 
 4. The budget.
 """
@@ -41,9 +42,9 @@ class Chain:
         self._reasoning_effort = reasoning_effort
 
     def within(self, rules: Sequence[Rules] = NO_PREFERENCES.rules, *, sharing: Sequence[Step] = ()) -> Services:
-        """Return the services for a question that is asked under these rules.
+        """Return the services for a question that is asked under these rules; `sharing` are the steps of sharing.
 
-        A model that only reads given text has no rules: the text was searched within them.
+        The rules do not apply to `Services.model`, which only reads a given text that was found within the rules.
         """
         restricting: list[Step] = []
         tools: list[Step] = []
@@ -85,7 +86,7 @@ class SteppedAgent:
 
 
 def within_budget(provider: Provider, meter: Meter | None, *, reasoning_effort: Effort) -> Provider:
-    """Wrap a paid provider so that its calls are booked; one without a key is free."""
+    """Wrap a provider so that its calls are booked; return it unchanged if it needs no key, since it is free then."""
     spec = next((one for one in PROVIDERS.values() if one.title == provider.name), None)
     if meter is None or (spec is not None and not spec.key_variables):
         return provider

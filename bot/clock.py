@@ -1,4 +1,4 @@
-"""The wall clock, and waiting for what happens first."""
+"""The current time, and waiting for the first of several events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ utc_now = partial(datetime.now, UTC)
 
 
 async def wait_for_any(*events: Awaitable[object], seconds: float | None = None) -> bool:
-    """Wait for the first of some events; return False if none came within these seconds."""
+    """Wait until one of the `events` ends; return False if none does within `seconds`. The others are cancelled."""
     tasks = [asyncio.ensure_future(event) for event in events]
     try:
         done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

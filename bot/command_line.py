@@ -1,6 +1,6 @@
 """Shared parts of the subcommands of `python -m bot`.
 
-Nothing heavy is imported here: some must be stoppable at any time.
+Nothing heavy is imported here, because a signal must be able to stop some of the subcommands at any time.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _DATABASE_NEWER = (
 class Subcommand:
     """A subcommand of `python -m bot`; `run` returns the exit code.
 
-    A command that `only_prints` needs a standard output. The `parsed` arguments contain the features' values as
-    `brought`.
+    A subcommand that `only_prints` fails at once if the standard output is closed. The parsed arguments that `run`
+    receives contain the parts of the features as `brought`.
     """
 
     name: str
@@ -55,7 +55,7 @@ class OpenDatabase:
 
 @contextmanager
 def open_database(settings: Settings, stop: StopSignals | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the connection address and its description. Raises `Stopped` if a signal arrives before that."""
+    """Yield the database's address and a description. Raises `Stopped` if a signal arrives while a server starts."""
     from bot.storage.embedded import embedded_server, require_embedded
 
     stop = stop or StopSignals()
@@ -93,7 +93,7 @@ def say(text: str) -> None:
 
 
 def say_aside(text: str) -> None:
-    """Print a line on standard error, since standard output has data."""
+    """Print a line on standard error, so that standard output has only data."""
     sys.stderr.write(text + "\n")
 
 

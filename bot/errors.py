@@ -16,8 +16,8 @@ class UsageError(Exception):
     """A command cannot be parsed; the asker is told at once, privately.
 
     `problem` is one or two sentences of mrkdwn, not escaped yet, that name the option, the value and the allowed
-    values. Code is in backticks; values from the asker contain none. `option` is the name of the option with a wrong
-    value, empty for the text.
+    values. Code is in backticks; values from the asker contain no backticks. `option` is the name of the option with
+    the wrong value, empty if the text after the options is wrong.
     """
 
     def __init__(self, problem: str, *, option: str = "") -> None:
@@ -27,7 +27,7 @@ class UsageError(Exception):
 
 
 class Interrupted(Exception):
-    """A question came back from dead or stopped workers too often."""
+    """A question returned to the queue too often because its workers died or were stopped."""
 
 
 class AgentNotSetUp(PerplexityError):
@@ -86,7 +86,10 @@ class CannotListen(Exception):
 
 
 class NotClearedUp(Exception):
-    """A closed question may have left something in Slack or at a service; `seconds` is when to try again."""
+    """Messages or runs of a closed question may remain in Slack or at a service.
+
+    `seconds` is how long to wait before the next try, 0 if this is not known.
+    """
 
     def __init__(self, seconds: float | None = None) -> None:
         super().__init__(seconds)
@@ -96,10 +99,11 @@ class NotClearedUp(Exception):
 class NotOurs(Exception):
     """Only another process can answer a question.
 
-    If only a newer version knows its command, the text is the command. If it belongs to another installation, or only
-    others have the key of its token, the text is its workspace.
+    The error's text is the question's command if only a newer version knows this command. It is the id of the
+    question's workspace if the question belongs to another installation, or if only other processes have the key that
+    decrypts the workspace's token.
     """
 
 
 class Undecryptable(Exception):
-    """A ciphertext was made with a key that is not in the ring, for another place, or was changed."""
+    """A ciphertext was made with a key that is not in the ring or for another column, or it was changed."""

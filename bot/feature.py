@@ -1,4 +1,4 @@
-"""The protocol of a feature: a leaf of the app in a folder of its own, unknown to the core."""
+"""The interface of a feature, a part of the app in a folder of its own that the core uses only through this module."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from bot.worker.background import FileUploader
 
 @dataclass(frozen=True, kw_only=True)
 class Together:
-    """The shared parts of the core and all started features; `problems` is for admins."""
+    """The shared parts of the core and all started features; `problems` finds problems for admins."""
 
     commands: Sequence[Command[Any, Any]]
     home_sections: Sequence[HomeSection]
@@ -86,9 +86,9 @@ class Core:
 class Running:
     """The parts that a feature adds to a process.
 
-    `commands` replace those of the same names in `Feature.commands`, because they are complete. `forms` open if the
-    commands of their names are typed alone. `periodic` work runs as long as the process; `problems` finds problems for
-    admins.
+    `commands` have their stores, and replace the commands of the same names in `Feature.commands`. `forms` maps the
+    name of a command to the function that opens its form if the command is typed alone. `periodic` work runs as long as
+    the process; `problems` finds problems for admins.
     """
 
     commands: tuple[Command[Any, Any], ...] = ()
@@ -112,11 +112,11 @@ class SettingsTable(Protocol):
         ...
 
     async def check(self, name: str, value: object) -> tuple[str, object]:
-        """Return a name and a value in the form of `read`. Raises UsageError or ValueError."""
+        """Return the name and the value in the form in which `read` returns them. Raises UsageError or ValueError."""
         ...
 
     async def change(self, team_id: str, values: Mapping[str, object]) -> None:
-        """Set values, and remove those that are None. The audit log names no person."""
+        """Set values, and remove those that are None. The audit log records the change without a person."""
         ...
 
     async def explain(self, team_id: str, user_id: str, channel_id: str) -> Sequence[tuple[str, str, str]]:
@@ -129,7 +129,7 @@ OpenTable = Callable[[Pool, Settings], SettingsTable]
 
 @dataclass(frozen=True, kw_only=True)
 class Feature:
-    """A feature: its description without a process, and `start`, which connects it in a process."""
+    """A feature: the parts that exist without a running process, and `start`, which adds the others in a process."""
 
     name: str
     start: Callable[[Core], Running] = lambda _: Running()

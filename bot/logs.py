@@ -15,11 +15,11 @@ FIELDS = frozenset({
     "provider", "model", "effort", "error", "status", "method", "path", "count", "version", "route", "reference",
     "request_id", "port", "setting", "digest", "stage", "kind", "action", "view", "team", "hash",
 })  # fmt: skip
-"""The extra fields that an event may have. None contains the text of a question or an answer."""
+"""The extra fields that an event may have. No field contains the text of a question or an answer."""
 
 
 MIN_SECRET = 8
-"""The fewest characters of a secret that is masked; a shorter text may be a part of any word."""
+"""Shorter secrets are not masked, because so few characters may be a part of any word."""
 
 
 class JsonLines(logging.Formatter):
@@ -41,7 +41,7 @@ class JsonLines(logging.Formatter):
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            # The text after the name repeats the fields, for programs that use another format.
+            # After the event's name, a message repeats the fields, for programs that use another formatter.
             "event": str(record.msg).partition(" ")[0] if ours else "library.message",
         }
         line |= {name: value for name, value in vars(record).items() if name in FIELDS}
@@ -82,7 +82,7 @@ class TerminalLines(logging.Formatter):
 
 
 ANSWERED = "answer.kept"
-"""The event below WARNING that a terminal shows."""
+"""The only event below the level WARNING that a terminal shows."""
 
 
 def _is_for_people(record: logging.LogRecord) -> bool:

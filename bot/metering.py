@@ -1,8 +1,8 @@
-"""Reserves each paid call in the ledger before sending and settles it with the reported cost.
+"""Reserves each paid call in the ledger before it is sent, and settles it with the reported cost.
 
-All attempts of a chain count, and so do repeated requests within a call. Without a permission no call is made. A
-question's request is saved before it is sent: with the reservation if the provider announces its requests, otherwise by
-itself.
+Every attempt of a fallback chain is reserved, and so is every repeated request within a call. A call that the ledger
+refuses is not made. A question's request is saved before it is sent: together with the reservation if the provider
+announces its requests, otherwise separately.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from perplexity.steps import Call, Replies, Reply, Request
 from perplexity.types import Answer, Query, Question, SearchResults
 
 OnReply = Callable[[Query | Question, Reply], None]
-"""Called with each reply that is paid for, and its request as it was sent."""
+"""A function that is called with the request, as it was sent, and the reply, for each reply that is paid for."""
 
 SPENDING_PAUSED = N_("An admin has paused all paid searches, so I can’t answer now. Ask again when they are resumed.")
 BUDGET_UNKNOWN = N_("I can’t reach my database, so I can’t check the budget. Ask again in a minute.")
@@ -72,10 +72,11 @@ def is_free(error: PerplexityError) -> bool:
 
 @dataclass(kw_only=True)
 class PaidCall:
-    """One call, which ends once; a repeated request is another call. `id` is its row's id in the ledger.
+    """One paid call; each repeated request in it is reserved and settled by itself.
 
-    An `announced` call is reserved when its request is about to be sent, any other call when it begins. `was_granted`
-    is whether any reservation was granted. `known` is the service's charge for the earlier requests.
+    An `announced` call is reserved when its request is about to be sent, any other call when it begins. `id` is the id
+    of the open reservation in the ledger, None if there is none. `was_granted` is whether any reservation was granted.
+    `known` is the service's charge for the earlier requests, in micro-dollars.
     """
 
     meter: Meter
@@ -100,7 +101,7 @@ class PaidCall:
             await self._reserve(request)
 
     async def before_retry(self, error: PerplexityError) -> None:
-        """End the request that failed, and reserve the next one. Raises as `begin`."""
+        """Settle the request that failed, and reserve the next one as `begin` does. Raises SpendingRefused."""
         self.failed(error)
         await self.begin()
 
@@ -141,7 +142,8 @@ class PaidCall:
 class Meter:
     """Reserves calls in the ledger for the current task's person. `new_id` returns the id of a call.
 
-    A call waits while the database is briefly unavailable: otherwise earlier calls would be paid for again.
+    A call waits if the database is briefly unavailable. A refusal would end the work on the question, and its earlier
+    calls would be paid for again.
     """
 
     ledger: Ledger
@@ -159,7 +161,7 @@ class Meter:
         asker, unsaved = current_scope().asker, _unsaved(request)
 
         async def book() -> Verdict:
-            # A new name for each attempt: an earlier one may have been booked, and its reply lost.
+            # Each attempt has a new id: the ledger may have booked an earlier attempt whose reply was lost.
             named = replace(wanted, id=self.new_id())
             return await self.ledger.reserve(named, _leaving(unsaved, named.id, with_call=True))
 
@@ -179,8 +181,8 @@ class Meter:
         try:
             verdict = await self.database_retry(book)
             if isinstance(verdict, Granted) and not resumes and self.database_retry.clock() - began > AWAY_SECONDS:
-                # If it was suspended in the meantime, this process may read a grant from before another one claimed the
-                # question.
+                # If this process was suspended in the meantime, another one may have claimed the question after the
+                # grant.
                 self.ledger.end(Ended(id=verdict.id, state="released"))
                 verdict = await self.database_retry(book)
         except LedgerAway:
@@ -198,7 +200,7 @@ class Meter:
                 raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort, fits=await self._fits(wanted)))
 
     async def _fits(self, wanted: Reservation) -> str:
-        """Return the highest effort that a person may choose and that still fits; empty if there is none."""
+        """Return the highest effort that a person may choose and the budget still covers; empty if there is none."""
         cheap = cheaper(wanted.effort)
         with suppress(LedgerAway):
             fitting = await self.ledger.fitting(wanted, cheap) if cheap else ()
@@ -226,7 +228,11 @@ class Meter:
 
     @asynccontextmanager
     async def booked(self, call: PaidCall, *, resumes: bool = False) -> AsyncIterator[PaidCall]:
-        """Reserve a call for the block. A failure is booked; leaving the block without an end counts as cut off."""
+        """Reserve a call for the block.
+
+        A PerplexityError in the block settles the call as failed. If the block leaves the call unsettled, it counts as
+        cut off.
+        """
         await call.begin(resumes=resumes)
         try:
             yield call
@@ -238,13 +244,13 @@ class Meter:
 
 
 def _unsaved(request: SentRequest | None) -> SentRequest | None:
-    """Return a request unless it was already saved."""
+    """Return the request; None if it was already saved, or if the current task saves no requests."""
     sent_log = current_sent_log()
     return None if request is None or sent_log is None or sent_log.is_kept(request) else request
 
 
 def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) -> RequestText | None:
-    """Return a request in the form to save; None without a request or a question."""
+    """Mark a request as saved, and return it in the form to save; None without a request or a question."""
     asker, sent_log = current_scope().asker, current_sent_log()
     if request is None or asker is None or asker.question_id is None or sent_log is None:
         return None
@@ -256,8 +262,8 @@ def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) 
 class Metering:
     """The step that books the calls of the service `name`. Near the end of a budget, it lowers the effort.
 
-    `effort` is that of all its calls, empty if each has its own. `announced` calls are reserved when their request is
-    about to be sent. `resumes` is whether the service continues paid runs.
+    `effort` is the effort of all calls, empty if each call has its own. `announced` calls are reserved when their
+    request is about to be sent. `resumes` is whether the service can resume a background run.
     """
 
     meter: Meter
@@ -292,7 +298,7 @@ class Metering:
                     paid.succeeded(reply.cost_usd)
                     for listen in self.meter.listeners:
                         listen(asked, reply)
-                # Only they see the shape, so that it is stored with no answer.
+                # Only the listeners see the shape, so that it is not stored with the answer.
                 yield replace(reply, shape=None) if isinstance(reply, Answer | SearchResults) else reply
 
     def _paid(self, effort: str) -> PaidCall:
@@ -304,7 +310,7 @@ class Metering:
         try:
             return resolve(request.model, reasoning=request.reasoning, reasoning_effort=self.reasoning_effort).effort
         except InvalidRequest:
-            return FAST  # The provider refuses it before sending anything.
+            return FAST  # The provider refuses such a request before sending anything.
 
 
 def _without_reasoning(request: Request) -> Request:
@@ -316,13 +322,13 @@ def _resumed(request: Query | Question) -> bool:
 
 
 _NOISE = Decimal("1e-10")
-"""Digits after these come from sums of floats, and are on no invoice: xAI counts in units of this size."""
+"""Smaller amounts come from adding floats, and are on no invoice: even xAI counts in units of this size."""
 
 
 def micros(dollars: float) -> int | None:
-    """Return a service's figure in micro-dollars, rounded up; None if it cannot be the price of a call.
+    """Return a service's charge in micro-dollars, rounded up; None if it cannot be the price of a call.
 
-    Such figures are below 0, above `MAX_DOLLARS`, or not a number.
+    A charge below 0, above `MAX_DOLLARS` or that is not a number cannot be a price.
     """
     if not 0 <= dollars <= MAX_DOLLARS:
         return None

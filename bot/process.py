@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 20.0
-"""Heroku kills a process thirty seconds after asking it to stop."""
+"""How long a stopping worker finishes its questions. Heroku kills a process thirty seconds after asking it to stop."""
 
 HAND_BACK_SECONDS = 1.5
-"""How long, after that, the worker may take to return unfinished jobs to the queue."""
+"""How long after `DRAIN_SECONDS` the worker may take to return unfinished jobs to the queue."""
 
 BROKEN_SECONDS = 5.0
 """The pause before a broken background task is run again."""
@@ -65,9 +65,10 @@ class Application:
     socket: SocketMode | None = None
 
     async def serve(self, stop: asyncio.Event, *, work: bool, ready: Callable[[], None]) -> None:
-        """Run until `stop` is set; then stop accepting, drain, and return unfinished questions to the queue.
+        """Run until `stop` is set; then accept no more requests, finish questions, and return the others to the queue.
 
-        `ready` is called when requests are accepted. Raises `CannotListen` or `SocketRefused`.
+        `work` is whether this process answers questions. `ready` is called when requests are accepted. Raises
+        `CannotListen` or `SocketRefused`.
         """
         if not await self._start_unless_stopped(stop):
             await self._stop([], None)
@@ -82,7 +83,7 @@ class Application:
         ]
         if self.playground is not None:
             tasks.append(_task("playground", self.playground.keep_messages))
-        # They write data of the work that ends before them.
+        # These tasks write what the other tasks record, so they end last.
         written = [_task("attempts", self.attempt_log.run), _task("audit", self.audit.run)]
         models = asyncio.create_task(check_models(self.providers))
         ready()
@@ -115,7 +116,7 @@ class Application:
             await self.socket.start()
 
     async def _stop(self, workers: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None] | None) -> None:
-        """Finish work and close. Each step has a time limit, so that the sum is less than hosts allow."""
+        """Finish the work and close everything. The time limits of the steps add up to less than hosts allow."""
         # The playground acts as Slack, so it must accept the answers that are still being posted.
         closing = (
             asyncio.create_task(_run_within(CLOSE_SECONDS, self.socket.close())) if self.socket is not None else None
@@ -154,7 +155,7 @@ async def keep_running(
 
 
 async def _run_within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
-    """Await some work, and cancel it if it takes longer."""
+    """Await `work`, and cancel it if it takes longer than `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             await work
@@ -176,8 +177,9 @@ async def _cancel(*tasks: asyncio.Task[None]) -> None:
 
 
 async def _cancel_until_done(task: asyncio.Task[None]) -> None:
-    """Cancel a task until it has ended: Python 3.11 loses a cancellation during a connection's hand-over.
+    """Cancel a task, again each second, until it has ended.
 
+    Python 3.11 may lose a cancellation while a connection is handed over:
     https://github.com/python/cpython/issues/86296
     """
     while not task.done():

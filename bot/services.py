@@ -56,7 +56,7 @@ class SearchServices:
 
 
 def open_limiter(settings: Settings, pool: Pool) -> PostgresLimiter:
-    """Return the limiter of all processes on this database."""
+    """Return the limiter of calls, which all processes on this database share."""
     keys, urls = settings.provider_keys, settings.provider_base_urls
     writers = [
         name for name in settings.provider_order or PROVIDERS if name in {"perplexity", "openrouter"} & keys.keys()
@@ -126,7 +126,7 @@ async def open_agent(
     if settings.missing_agent_setting is not None:
         yield DisabledAgent(missing=settings.missing_agent_setting)
         return
-    # Importing it takes over a second, which only apps with an agent need.
+    # Importing `perplexity.agent` takes over a second, so only an app with an agent imports it.
     from perplexity.agent import AgentLimits, ObservedModel, WebAgent, build_model, provider_tools
 
     model = build_model(
@@ -195,7 +195,7 @@ def deepdive_config(settings: Settings) -> ProviderConfig:
 
 
 async def check_models(providers: Sequence[Provider]) -> None:
-    """Check which models OpenRouter still serves; log retired ones. If its list cannot be read, all stay in use."""
+    """Log and replace models that OpenRouter no longer serves. If its list cannot be read, all models stay in use."""
     for provider in providers:
         if isinstance(provider, OpenRouter):
             try:
@@ -238,8 +238,8 @@ def slack_connection(settings: Settings, offers: Offers) -> tuple[SlackConnectio
 def load_or_create_secret(folder: Path) -> str:
     """Return the secret saved in a folder; create it if there is none.
 
-    It signs the playground's response_urls, which stay valid for half an hour, also after a restart. If the folder
-    cannot be written, the secret lasts only as long as this process.
+    The secret signs the playground's response_urls, which stay valid for half an hour, also after a restart. If the
+    folder is not writable, the secret lasts only as long as this process.
     """
     path = folder / "playground.key"
     with suppress(OSError, UnicodeDecodeError):
@@ -249,7 +249,7 @@ def load_or_create_secret(folder: Path) -> str:
     secret = secrets.token_hex(32)
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        # A new file, which only this user can read, replaces the old one at once, so that it is never incomplete.
+        # A new file, which only this user can read, replaces the old file in one step, so that no file is incomplete.
         with NamedTemporaryFile("w", dir=folder, encoding="ascii", delete=False) as file:
             file.write(secret)
         Path(file.name).replace(path)
@@ -257,7 +257,7 @@ def load_or_create_secret(folder: Path) -> str:
 
 
 def _prompts(settings: Settings, offers: Offers) -> tuple[Prompt, ...]:
-    """Return the recorded examples on the page, of the commands that there are; none if a key is set."""
+    """Return the recorded examples of the offered commands, for the playground's page; empty if a key is set."""
     if not settings.keyless:
         return ()
     from bot.playground.examples import EXAMPLES, command_line

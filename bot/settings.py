@@ -49,7 +49,10 @@ WHERE_TO_FIND = {
 """Where to find the right value on the app's pages at https://api.slack.com/apps."""
 
 REQUIRED_PREFIX = frozenset({"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"})
-"""The variables whose values always have the prefix; services compatible with Perplexity's API have other keys."""
+"""The variables whose values must have their prefix.
+
+PERPLEXITY_API_KEY is not among them, because services that are compatible with Perplexity's API have other keys.
+"""
 
 _USER_TOKEN_PREFIX = "xoxp-"  # noqa: S105 - a prefix
 
@@ -61,7 +64,10 @@ CHANNEL_ID = re.compile(r"[CDG][A-Z0-9]{1,20}")
 """The id of a channel or of a direct message."""
 
 _CLIENT_ID = re.compile(r"(?!xox|A[A-Z0-9]{6,}$)[A-Za-z0-9._-]{1,100}")
-"""A possible client id, which becomes part of an address: neither the app's id next to it nor a token."""
+"""Matches a possible client id, which becomes part of a URL, but neither a token nor an app's id.
+
+Slack shows the app's id next to the client id, so people confuse the two.
+"""
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
@@ -73,19 +79,20 @@ AUDIT_KEY_CHARACTERS = 32
 """The fewest characters of `AUDIT_KEY`."""
 
 MAX_PREFIX = 23
-"""Slack allows a name of at most 32 characters, with the slash: https://docs.slack.dev/reference/app-manifest
+"""The most characters of `COMMAND_PREFIX`.
 
-The longest name of the app's commands has eight.
+Slack allows a command's name of at most 32 characters with the slash (https://docs.slack.dev/reference/app-manifest),
+and the longest name of the app's commands has eight.
 """
 
 
 def _parts(text: str) -> tuple[str, ...]:
-    """Return what stands between the commas."""
+    """Return the parts of a text between commas, without empty parts and surrounding spaces."""
     return tuple(filter(None, (one.strip() for one in text.split(","))))
 
 
 KEY_BYTES = 32
-"""AES-256."""
+"""The length of a key for AES-256."""
 
 
 def _decode(key: str) -> bytes:
@@ -137,7 +144,10 @@ def validate_secret(variable: str, value: str) -> str:
 
 
 def _checked(check: Callable[[str], object]) -> AfterValidator:
-    """Return a validator of a text that is set, also of a secret one; `check` raises ValueError or InvalidRequest."""
+    """Return a validator that calls `check` with the text of a value, which may be secret, unless it is empty.
+
+    `check` raises ValueError or InvalidRequest for a wrong text.
+    """
 
     def validate(value: T) -> T:
         text = value.get_secret_value() if isinstance(value, SecretStr) else value
@@ -152,7 +162,10 @@ def _checked(check: Callable[[str], object]) -> AfterValidator:
 
 
 def _must(hold: Callable[[str], object], allowed: str) -> AfterValidator:
-    """Return a validator: `hold` must be true of a text that is set, or the error names what is `allowed`."""
+    """Return a validator that raises ValueError with the text `allowed` if `hold` returns false for a text.
+
+    An empty text is not checked.
+    """
 
     def check(text: str) -> None:
         if not hold(text):
@@ -372,7 +385,7 @@ class Settings(_ProviderSettings):
 
     @property
     def saves_files(self) -> bool:
-        """Whether answers can be saved as files, as in the playground they always can."""
+        """Whether answers can be saved as files; in the playground they always can."""
         return self.send_files or not self.slack_configured
 
     @property
@@ -392,12 +405,12 @@ class Settings(_ProviderSettings):
 
     @property
     def key_bytes(self) -> tuple[bytes, ...]:
-        """The keys of `ENCRYPTION_KEYS`, the one that encrypts first; none if it is not set."""
+        """The keys of `ENCRYPTION_KEYS`, with the key that encrypts first; empty if the variable is not set."""
         return read_keys(self.encryption_keys.get_secret_value()) if self.encryption_keys is not None else ()
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every secret, for the log, which masks them."""
+        """The values of all secret settings, which the log masks."""
         return tuple(secret.get_secret_value() for _, secret in self if isinstance(secret, SecretStr))
 
     @property
@@ -418,7 +431,10 @@ class Settings(_ProviderSettings):
 
     @property
     def user_budget_unset(self) -> bool:
-        """Whether BUDGET_USER_DAY_USD is not set, not even to `off`; the database's first budget then applies."""
+        """Whether BUDGET_USER_DAY_USD is not set, not even to `off`.
+
+        If so, the database's first budget applies, with which a new installation begins.
+        """
         return "budget_user_day_usd" not in self.model_fields_set
 
     @property
@@ -437,7 +453,7 @@ class Settings(_ProviderSettings):
 
     @property
     def keyless(self) -> bool:
-        """Whether no key is set."""
+        """Whether no key of a provider or of xAI is set."""
         return not self.provider_keys and self.xai_api_key is None
 
     @property
@@ -447,7 +463,7 @@ class Settings(_ProviderSettings):
 
     @property
     def agent_key(self) -> str | None:
-        """The key for the agent's model: its own, or at OpenRouter the one for answers."""
+        """The key for the agent's model: AGENT_API_KEY or, at OpenRouter, the key that is used for answers."""
         shared = self.provider_keys.get("openrouter") if _is_openrouter(self.agent_base_url) else None
         return self.agent_api_key.get_secret_value() if self.agent_api_key is not None else shared
 
@@ -481,7 +497,7 @@ def _is_openrouter(url: str) -> bool:
 
 
 _LIKE_A_SECRET = re.compile(r"@|\b(?:xox|xapp-|pplx-|sk-|xai-)|(?=[\w+=-]*\d)(?=[\w+=-]*[A-Za-z])[\w+=-]{20}", re.ASCII)
-"""The beginnings of other variables' values, and long random texts: people confuse the variables."""
+"""Matches a text that may contain a secret: people confuse the variables, and set one to the secret of another."""
 
 _REPLACEMENTS = (
     (r"Input should be", "must be"),
@@ -491,7 +507,7 @@ _REPLACEMENTS = (
     (r"less than or equal to (\S+)", r"\1 or less"),
     (r"Decimal input should have no more than (\d+) decimal places", r"must have at most \1 decimals"),
 )
-"""Patterns of the library's phrases, and our replacements."""
+"""Patterns of the phrases in pydantic's messages, and our replacements."""
 
 
 class SettingsError(Exception):
@@ -501,7 +517,7 @@ class SettingsError(Exception):
 def load_settings(*, complete: bool = True) -> Settings:
     """Read the environment. Raises `SettingsError`, which lists every problem and never contains a secret.
 
-    Without `complete`, settings may be missing that the app needs to start.
+    If `complete` is False, settings that the app needs to start may be missing.
     """
     settings, problems = read_settings()
     if problems := problems if complete else unreadable(problems):
@@ -512,7 +528,7 @@ def load_settings(*, complete: bool = True) -> Settings:
 def read_settings() -> tuple[Settings, Mapping[str, str]]:
     """Read the environment and return the settings, with defaults for wrong values, and the problems.
 
-    Problems are sentences by the names of their fields, such as `port`; a problem with the whole file is under `.env`.
+    The problems are sentences by field, such as `port`; a problem with the whole file `.env` has the key `.env`.
     """
     try:
         settings, wrong = Settings(), {}
@@ -527,7 +543,7 @@ def read_settings() -> tuple[Settings, Mapping[str, str]]:
 
 
 def unreadable(problems: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the problems with what is set, without those of settings that are missing."""
+    """Return the problems with settings that are set, without the problems that a setting is missing."""
     return {name: text for name, text in problems.items() if not text.startswith(f"{name.upper()} is missing")}
 
 
@@ -551,7 +567,10 @@ def _names(field: str, info: FieldInfo) -> list[Any]:
 
 
 def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the settings that a workspace needs and that are not set at all."""
+    """Yield the fields that a workspace needs and that are not set at all, each with a sentence.
+
+    The fields in `wrong` are set, but have wrong values.
+    """
     slack = {
         name
         for name in ("slack_bot_token", "slack_signing_secret", "slack_app_token")
@@ -575,7 +594,7 @@ def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, st
 
 
 OAUTH_FIELDS = ("slack_oauth_client_id", "slack_oauth_client_secret", "allowed_teams")
-"""The settings of which any one shows that workspaces install the app by OAuth."""
+"""If any of these settings is set, workspaces install the app by OAuth."""
 
 _OAUTH_NEEDS = {
     "slack_oauth_client_id": "the client id is under Basic Information, App Credentials",
@@ -587,7 +606,7 @@ _OAUTH_NEEDS = {
 
 
 def _find_missing_oauth(settings: Settings, oauth: Set[str], slack: Set[str]) -> Iterator[tuple[str, str]]:
-    """Yield missing and contradictory settings of an app that workspaces install by OAuth."""
+    """Yield the missing and contradictory fields of an app that workspaces install by OAuth, each with a sentence."""
     why = listed(sorted(name.upper() for name in oauth))
     for name in ("slack_bot_token", "slack_app_token"):
         if name in slack:
@@ -606,7 +625,8 @@ def _explain(problem: ErrorDetails) -> str:
     secret = "SecretStr" in str(field.annotation) or _LIKE_A_SECRET.search(str(problem["input"]))
     shown = "" if secret else f" cannot be {problem['input']!r}"
     allowed = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
-    if "SecretStr" not in str(field.annotation):  # It quotes none, and names the beginnings of secrets.
+    # The message on a secret setting never quotes a value, but names the beginnings of secrets.
+    if "SecretStr" not in str(field.annotation):
         allowed = " ".join("…" if _LIKE_A_SECRET.search(word) else word for word in allowed.split(" "))
     for theirs, ours in _REPLACEMENTS:
         allowed = re.sub(theirs, ours, allowed)

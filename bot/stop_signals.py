@@ -1,4 +1,4 @@
-"""Handles stop signals: the process ends gracefully, at once after a second signal, and in any case in time."""
+"""Handles stop signals: the first ends the process gracefully within a time limit, and a second one ends it at once."""
 
 # Nothing heavy is imported here, because the signal handlers must be installed before there is anything to stop.
 
@@ -18,10 +18,13 @@ T = TypeVar("T")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MAX_STOP_SECONDS = 25.0
-"""Hosts kill a process thirty seconds after asking it to stop. Even a hanging process exits before that."""
+"""How long a graceful stop may take; hosts kill a process thirty seconds after asking it to stop."""
 
 SAME_SECONDS = 0.5
-"""A signal so soon after another is the same one: a group's members get it, and `make` passes it on to its child."""
+"""A signal that arrives so soon after another one counts as the same.
+
+Ctrl-C sends a signal to every process of a group, and `make` passes its own on to its child, which gets two.
+"""
 
 EXIT_FORCED = 130
 EXIT_LATE = 1
@@ -44,8 +47,8 @@ class StopSignals:
     def handled(self, *, exiting: bool) -> Iterator[None]:
         """Handle the signals inside the block, then restore their handlers. Does nothing outside the main thread.
 
-        If the process ends after the block (`exiting`), they are ignored instead: Python would let a signal kill a
-        process whose command is done, and its exit code would be the signal's.
+        If the process ends after the block (`exiting`), the signals are ignored instead. Otherwise a late signal would
+        kill a process whose command is done, and the exit code would be the signal's.
         """
         if current_thread() is not main_thread():
             yield

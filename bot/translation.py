@@ -1,8 +1,9 @@
-"""What people read, in their language: gettext, with one catalogue a language in `bot/locale`.
+"""Translates the texts that people read, by gettext with one catalogue for each language in `bot/locale`.
 
-Texts are marked where they are written: `_("…")`, and `N_("…")` for a constant, which `_` then translates where it is
-shown. What varies is a name in braces: `_("Saved in {channel}.").format(channel=channel)`. A text without a translation
-stays English. The language is part of the current task's scope, and so of the tasks that it starts.
+A text is marked where it is written: by `_("…")`, or by `N_("…")` for a constant, which `_` then translates where it is
+shown. A name in braces marks a part that varies: `_("Saved in {channel}.").format(channel=channel)`. A text without a
+translation stays English. The language belongs to the scope of the current task, and the tasks that it starts inherit
+the scope.
 
 https://docs.python.org/3/library/gettext.html https://babel.pocoo.org/en/latest/messages.html
 """
@@ -29,7 +30,7 @@ from perplexity.formatting import MONTHS
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "de")
-"""Each but English has a catalogue of this name."""
+"""Every language but English has a catalogue, whose file has the language's name."""
 
 
 def language_of(locale: str | None) -> str:
@@ -52,7 +53,7 @@ def speak(language: str) -> None:
 
 @cache
 def catalogue(language: str) -> NullTranslations:
-    """Return the texts of a language. Reading them takes some time: the app does it as it starts."""
+    """Return the catalogue of a language. Reading it takes some time, so the app reads all of them as it starts."""
     if language == ENGLISH:
         return NullTranslations()
     compiled = BytesIO()
@@ -68,7 +69,7 @@ def gettext(text: str) -> str:
 
 
 def ngettext(one: str, many: str, count: int, **names: object) -> str:
-    """Return the text for a number of things, with the number as `{count}`, in the language of the current task."""
+    """Return the singular or plural text for `count` things in the current task's language; `{count}` is the number."""
     text = catalogue(current_scope().language).ngettext(one, many, count)
     return text.format(count=number(count), **names)
 
@@ -90,7 +91,7 @@ def figures(text: str) -> str:
 
 
 def money(text: str) -> str:
-    """Return an amount in English, such as "$2.50", "under $0.0001" or "free", as in the current task's language."""
+    """Translate an English amount, such as "$2.50", "under $0.0001" or "free", to the current task's language."""
     under, is_amount, amount = text.partition("$")
     if not is_amount:
         return gettext("free") if text else ""
@@ -99,12 +100,12 @@ def money(text: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in whole percent, as in the current task's language."""
+    """Return a share from 0 to 1 in whole percent, as the current task's language writes it."""
     return gettext("{percent}%").format(percent=f"{share * 100:.0f}")
 
 
 def day(text: str) -> str:
-    """Return a day or a month in English, such as "7 Oct 2025" or "Oct 2025", as in the current task's language."""
+    """Translate an English day or month, such as "7 Oct 2025" or "Oct 2025", to the current task's language."""
     names = dict(zip(MONTHS, get_month_names("abbreviated", locale=current_scope().language).values(), strict=True))
     words = [names.get(one, one) for one in text.split()]
     if len(words) < 3:
@@ -118,7 +119,7 @@ def dated(value: date, pattern: str) -> str:
 
 
 def listing(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence, as in the current task's language: "A", "A and B", "A, B and C"."""
+    """Join words as a sentence of the current task's language does: "A", "A and B", "A, B and C"."""
     if len(words) < 2:
         return "".join(words)
     return gettext("{words} and {last}").format(words=", ".join(words[:-1]), last=words[-1])
