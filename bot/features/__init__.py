@@ -1,4 +1,4 @@
-"""The list of features. A new feature is a folder and a line in `FEATURES`."""
+"""The list of features. To add a feature, add its folder and a line to `FEATURES`."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _pages(page: SearchPage) -> Iterator[Block]:
 
 
 async def ask_about(submitted: Submission, context: ListenerContext) -> Response | None:
-    """Ask the question below the answer, once for each view."""
+    """Ask the question that was typed in the view, once for each view; its answer comes below the earlier answer."""
     click = _click(submitted)
     typed = str(submitted.value(QUESTION) or "")
     row = await clicked_question(click, context)
@@ -135,7 +135,7 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
 
 
 def _click(submitted: Submission) -> Click:
-    """Return the submission as if it were the click that opened the view, by the person who submits it."""
+    """Return a click that is like the one that opened the view, by the person who submits the view."""
     metadata = submitted.metadata
     body = dict(submitted.body) | {
         "channel": {"id": metadata.get("channel", "")},

@@ -44,7 +44,10 @@ _ENTRIES = """
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """The numbers of entries and heads of each workspace, and the problems by workspace."""
+    """The result of checking the log: the head and the problems of each workspace.
+
+    `key` is the key that signs the heads. `waiting` is the problem of the log as a whole, if there is one.
+    """
 
     heads: Mapping[str, Head]
     key: SigningKey = field(repr=False)
@@ -83,7 +86,7 @@ async def verify(conninfo: str, *, key: str | None, known: Mapping[str, Mapping[
     `key` is the setting. `known` are hashes of entries by workspace and number, as noted earlier.
     """
     async with await connect(conninfo, autocommit=True) as connection:
-        # All of it from one moment, although entries are added in the meantime.
+        # Read everything as of one moment, although entries are added in the meantime.
         await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
         async with connection.transaction(force_rollback=True):
             return await _verify(connection, key, known)
@@ -96,7 +99,7 @@ async def _verify(
     *,
     signatures: bool = True,
 ) -> Verification:
-    # A missing log is detected first, since after an error this transaction can read nothing.
+    # Read the heads first: this fails if there is no log, and after an error the transaction can read nothing.
     heads = await signed_heads(connection)
     health, signing = await read_health(connection), await signing_key(connection, key)
     used = await used_workspaces(connection)
@@ -121,9 +124,9 @@ async def _verify(
 
 
 async def inspect(connection: AsyncConnection[DictRow], *, key: str | None) -> list[str]:
-    """Return the problems that the heads and the last entries of the log show; this is quick.
+    """Return the problems that the heads and the last entries of the log show, without reading all of it.
 
-    Nothing is changed. Raises database errors.
+    Change nothing. Raises database errors.
     """
     problems = [problem] if (problem := (await read_health(connection)).problem) else []
     async with connection.transaction(force_rollback=True):
@@ -168,7 +171,7 @@ async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head
 
 
 async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
-    """Return the workspaces that must have a log, because other tables have rows of recorded events.
+    """Return the workspaces that must have a log, because other tables have rows of events that the log records.
 
     Workspaces with waiting entries are left out. If recording has ever failed, the times are left open: the lost entry
     may have been the first or the last.
@@ -210,7 +213,7 @@ MAX_PROBLEMS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Used:
-    """A workspace's known time of use, from `since` to `until`, for which it must have a log."""
+    """A workspace's known time of use, from `since` to `until` (None if unknown), for which it must have a log."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -250,7 +253,7 @@ class ChainCheck:
         self._last, self._hash = entry.number, hash
 
     def add_person(self, user_id: str, *, key: bytes, who: str) -> None:
-        """Check that a pseudonym belongs to this person; no key can be found that makes it another person's."""
+        """Check that a pseudonym belongs to this person; no one can find a key that makes it another person's."""
         if pseudonym(key, team_id=self.team_id, user_id=user_id) != who:
             self._report(f"The pseudonym {who} is not that of the person it is listed for.")
 

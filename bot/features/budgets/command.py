@@ -1,6 +1,6 @@
 """`/pplx budget`, `pause` and `resume`: admins see what is spent, set budgets, and stop and allow all spending.
 
-In the settings file a budget has a name such as `user U012AB3CD week`, and dollars or `off`.
+In the settings file, the name of a budget is such as `user U012AB3CD week`, and its value is dollars or `off`.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _IDS = {"user": re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>|([UW][A-Z0-9]{1,20})
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetRequest:
-    """The change to make; none without a `scope`.
+    """A budget to change; without a `scope`, none.
 
-    An empty `subject` means every person or channel without an own budget.
+    An empty `subject` means every person or channel that has no budget of its own.
 
     An `amount` of None means no limit; with `reset`, the budget in the settings applies again.
     """
@@ -135,7 +135,7 @@ class BudgetCommand:
         )
 
     async def answer(self, request: BudgetRequest, context: CommandContext) -> OutgoingMessage:
-        """Change what is asked for, and render the spending, if the person is an admin. Raises database errors."""
+        """Make the requested change and render the spending, both for admins only. Raises database errors."""
         row, store = context.row, self.budgets
         if not await self.admins.is_admin(row.user_id):
             return text_message(_("Only admins of this workspace can see and change its budgets."))
@@ -268,7 +268,7 @@ _ALL = "SELECT * FROM budgets WHERE team_id <> '' AND subject NOT LIKE 'erased %
 
 
 class BudgetTable:
-    """The table of budgets in one database."""
+    """The budgets that admins have set, as a table of the settings file."""
 
     name = "budgets"
 

@@ -81,7 +81,7 @@ class BudgetWatch:
 
 
 def notice_text(notice: BudgetNotice, *, slash: str) -> str:
-    """Return mrkdwn that tells an admin the spent part of a budget; `slash` is the umbrella command."""
+    """Return mrkdwn that tells an admin how much of a budget is spent; `slash` is the umbrella command."""
     text = _("{budget} is {percent} used: {spent} of {allowed}. Change it with `{slash} budget`.")
     if notice.percent >= 100:
         text = _(

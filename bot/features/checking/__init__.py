@@ -1,4 +1,4 @@
-"""Check: claims, typed or found in a message, with the words of pages on them."""
+"""Check: compares claims, typed or found in a message, with quotations from web pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/pplx check`: claims, each with a quotation word for word from a page, and a verdict if its words decide."""
+"""`/pplx check`: shows each claim with word-for-word quotations from pages, and a verdict if these decide it."""
 
 from __future__ import annotations
 
@@ -139,6 +139,6 @@ CHECK = Command[CheckRequest, CheckedClaims](
     stoppable=True,
     has_slash_command=False,
     question_text=lambda request: " · ".join(request.claims) or request.text,
-    # Pages in every language are evidence.
+    # The preferred language does not count, since pages in every language are evidence.
     prefer=lambda request, settings: replace(request, filters=settings.filters(request.filters)),
 )

@@ -67,7 +67,10 @@ _EXCERPT = 300
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimFinder:
-    """Finds the claims of messages with a model. `reading` are the people, with workspace, for whom it is at work."""
+    """Finds the claims of messages with a model.
+
+    `reading` contains the workspace and the id of each person for whom a message is being read.
+    """
 
     model: Provider
     proposals: ProposalStore
@@ -93,7 +96,10 @@ class ClaimFinder:
         return None
 
     async def _read(self, message: _Message, view_id: str, context: ListenerContext, asker: Asker) -> None:
-        """Show the claims of the message in the open modal, or the reason for none: the model costs money."""
+        """Show the claims of the message in the open modal, or the reason why it was not read.
+
+        Only one message at a time is read for a person, since the model costs money.
+        """
         person = asker.team_id, asker.user_id
         if person in self.reading:
             said: str | None = _("I’m still reading another message for you. Try again in a few seconds.")
@@ -163,7 +169,7 @@ class ClaimFinder:
 
 
 async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
-    """Return why a person gets no claims; None if they do, which counts towards the limit on their rate."""
+    """Return why a person gets no claims. If they get some, return None, and count this towards their rate limit."""
     if (said := await context.admission.asker_refusal(asker.user_id)) is not None:
         return said
     try:
@@ -180,7 +186,7 @@ def block_id(number: int) -> str:
 
 
 async def _show(view: View, view_id: str, context: ListenerContext) -> None:
-    """Change the open modal; a second time if Slack was busy."""
+    """Change the open modal; if Slack is busy, try a second time."""
     result = await context.views.update(view_id, view)
     if isinstance(result, NotOpened) and result.error != CLOSED:
         await asyncio.sleep(min(result.seconds or 1.0, MAX_PAUSE_SECONDS))
@@ -191,7 +197,7 @@ async def _show(view: View, view_id: str, context: ListenerContext) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """The message that is checked: its text as it was typed, and its place; `author` is an id, then a name.
+    """The message that is checked. `author` is the id of its author, and later the name.
 
     `proposal` identifies the requests sent to find its claims.
     """
@@ -216,14 +222,14 @@ class _Message:
             text=text[: MAX_MESSAGE + 1],
             author=str(fields.get("user") or ""),
             channel=str(channel.get("id", "")),
-            # Slack's name for direct messages.
+            # Slack sends these names for places that have no public name, such as direct messages.
             channel_name="" if name in {"directmessage", "privategroup"} else name,
             ts=str(fields.get("ts") or ""),
         )
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Return the metadata of the modal."""
+        """The metadata of the modal."""
         return {
             "author": self.author,
             "channel_name": self.channel_name,
@@ -236,7 +242,8 @@ class _Message:
 def text_of(message: Mapping[str, Any]) -> str:
     """Return the text of a message with the text of the messages shared in it.
 
-    An app's `text` is for notifications and screen readers, and may also say what is around the text of the message.
+    Of a message of an app, only the blocks are read, if it has any: its `text` is for notifications and screen readers,
+    and may say more than the message.
     """
     own, shown = str(message.get("text") or ""), "\n".join(_texts(message.get("blocks")))
     own = shown if shown and message.get("bot_id") else max(own, shown, key=len)
@@ -247,7 +254,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def _texts(block: object) -> Iterator[str]:
-    """Yield the paragraphs of blocks, except blocks without text of the message: footers, buttons, pictures."""
+    """Yield the paragraphs of blocks, except those that are not the message's own text: footers, buttons, pictures."""
     if isinstance(block, list):
         yield from (text for each in block for text in _texts(each))
     elif isinstance(block, dict) and block.get("type") not in {"context", "actions", "image", "input"}:
@@ -333,13 +340,13 @@ _MOVE = """
 
 
 class ProposalStore:
-    """Each method raises database errors."""
+    """Stores the requests that were sent to find claims. Each method raises database errors."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def record(self, id: UUID, team_id: str, user_id: str, sent: str) -> None:
-        """Add to the requests sent for a proposal, as returned by `SentLog.take`, before the next is sent."""
+        """Add `sent`, from `SentLog.take`, to the requests sent for a proposal, before the next request is sent."""
         values = {"id": id, "team_id": team_id, "user_id": user_id, "sent": storable(sent)}
         await self._pool.execute(_RECORD, values)
 

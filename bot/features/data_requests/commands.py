@@ -23,7 +23,7 @@ from perplexity.scope import OwnKeys, using_keys
 from perplexity.terminal import escape_json
 
 CancelRuns = Callable[[Mapping[str, Sequence[str]]], Awaitable[None]]
-"""Cancels runs at the services, which are listed by workspace."""
+"""Cancels runs at the services; takes the ids of the runs by workspace."""
 
 NOTHING_KEPT = "{user}  nothing is kept of this person\n"
 NOT_CONFIRMED = "`erase` cannot ask you, since standard error is redirected: add --yes. Nothing was erased.\n"
@@ -32,7 +32,7 @@ LEFT = "Messages in Slack, backups, and runs that are stored at a search service
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """The people of a command, by their Slack ids; `team` limits it to one workspace."""
+    """The people of a command, by their Slack ids; `team` limits the command to one workspace."""
 
     users: tuple[str, ...]
     team: str | None = None
@@ -40,7 +40,7 @@ class People:
 
 @dataclass(frozen=True, kw_only=True)
 class Terminal:
-    """The input and output of a command; Python has no `stdin` if it was closed."""
+    """The input and output of a command; `stdin` is None if the process has none."""
 
     stdin: TextIO | None
     stdout: TextIO
@@ -87,8 +87,8 @@ async def erase_people(
 ) -> int:
     """Erase the data of these people; return 1 if one of them has none, 2 if the erasure was not confirmed.
 
-    At a terminal, a person is asked to confirm; a program is not asked. Open questions are
-    stopped first. Each person is erased in one transaction: after an interruption, the same command continues.
+    At a terminal, a person is asked to confirm; a program is not asked. Open questions are stopped first. The data of
+    each person is erased in one transaction, so that after an interruption the same command continues.
     """
     confirmed = confirmed or not terminal.is_a_persons
     if not confirmed and not terminal.shows_questions:
@@ -136,7 +136,7 @@ def add_erasure(parser: ArgumentParser) -> None:
 
 
 def export(settings: Settings, parsed: Namespace) -> int:
-    """Export from a database that is up to date."""
+    """Migrate the database, then export the data of people from it."""
 
     async def export_from(conninfo: str) -> int:
         async with connection_pool(conninfo, size=1) as pool:
@@ -147,7 +147,7 @@ def export(settings: Settings, parsed: Namespace) -> int:
 
 
 def erase(settings: Settings, parsed: Namespace) -> int:
-    """Erase in a database that is up to date, and cancel runs at the configured services."""
+    """Migrate the database, erase people's data from it, and cancel their runs at the configured services."""
     with open_migrated(settings, tell=say_aside) as database:
         return asyncio.run(
             run_erase(
@@ -165,7 +165,7 @@ def _people(parsed: Namespace) -> People:
 
 
 async def run_erase(settings: Settings, people: People, *, confirmed: bool, conninfo: str, terminal: Terminal) -> int:
-    """Erase in an open database, and cancel runs at the configured services."""
+    """Erase people's data from a migrated database, and cancel their runs at the configured services."""
     async with connection_pool(conninfo, size=1) as pool, open_providers(provider_config(settings)) as providers:
         keys_of = _own_keys(settings, pool)
 

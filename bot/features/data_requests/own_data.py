@@ -32,18 +32,18 @@ EXPORT_OWN, ERASE_OWN = "export_own_data", "erase_own_data"
 
 LOOK_SECONDS = 0.5
 CLEAR_UP_LOOKS = 120
-"""How often to check, before erasing open questions, whether a worker has removed their messages.
+"""How often to check, before an erasure, whether workers have removed the messages of open questions.
 
-The questions of a dead worker return after fifteen seconds, and Slack may be busy then.
+If a worker has died, another one takes over its questions after fifteen seconds, and Slack may be busy then.
 """
 
 IN_MEMORY = 1_000_000
-"""A larger file is kept on disk until it is sent."""
+"""The most bytes of a file that are kept in memory; a larger file is kept on disk until it is sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnData:
-    """Exports and erases in the background.
+    """Exports and erases the data of people, in the background.
 
     `tell` updates a home tab with a notice, even if it is not known to be open.
 
@@ -90,7 +90,7 @@ class OwnData:
 
     async def _erase(self, team_id: str, user_id: str) -> dict[str, int]:
         for _look in range(CLEAR_UP_LOOKS):
-            # Repeated each time: once a new question is erased, nothing would be known of it, not even its run.
+            # Repeated, since new questions may come: once such a question is erased, its run cannot be cancelled.
             runs = await self.store.stop_work(user_id, team_id=team_id)
             self.cancel_runs(runs.get(team_id, []))
             if await self.store.is_cleared(user_id, team_id=team_id):

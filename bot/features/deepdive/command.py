@@ -87,7 +87,7 @@ class ProgressBoard:
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveResult:
-    """The report, and the id to download it as a file, None if files cannot be sent."""
+    """The report; `file` is the id with which a button requests it as a file, None if files cannot be sent."""
 
     report: DeepDive
     file: str | None
@@ -277,7 +277,7 @@ def deepdive_progress_message(
     """Render the progress; a stage that is not in `stages` has not started.
 
     `question_id` is the button's value. `clock` is the dive's current time, None if the message may not be changed
-    again soon: it then states its time, `now`, and calls no stage running.
+    again soon; the message then states the time `now`, and calls no stage running.
     """
     title = _title(topic)
     if clock is None:

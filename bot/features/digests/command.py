@@ -1,7 +1,7 @@
 """`/pplx watch`: creates, lists and changes digests, which post new stories on a schedule.
 
-A digest's category, topic, days and time are understood completely or rejected: after one word that was skipped, the
-digest could run on other days than the user meant, which would be noticed late. The order is fixed, and a topic is in
+A digest's category, topic, days and time are understood completely or rejected. If a word were skipped, the digest
+could run on other days than the user meant, who would notice it late. The order is fixed, and a topic is in
 quotes, so that none of its words can be taken for a day.
 """
 
@@ -105,7 +105,7 @@ def parse(text: str) -> WatchRequest:
 
 
 async def answer(request: WatchRequest, context: CommandContext, *, digests: DigestService) -> OutgoingMessage:
-    """Apply the request, and say what was done. Raise database errors."""
+    """Apply the request, and say what was done. Raises database errors."""
     row = context.row
     owner = Owner(team_id=row.team_id, user_id=row.user_id)
     reply: DigestResult
@@ -141,7 +141,7 @@ def _parse_number(action: str, rest: list[str]) -> int:
 def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = (), zone: str = "") -> DigestSpec:
     """Parse a digest such as `technology "open source databases" weekdays 9:00`; `report_empty_on` are words for days.
 
-    Without a zone, the schedule has none yet. Raises UsageError.
+    If `zone` is empty, so is the zone of the schedule. Raises UsageError.
     """
     rest, named = " ".join(text.split()), ""
     if (topic := _PHRASE.match(rest)) is None or not topic[1].strip():

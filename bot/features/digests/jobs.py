@@ -64,9 +64,9 @@ COMMAND = "digest"
 
 
 def plan_run(digest: Digest, *, now: datetime) -> tuple[datetime, NewQuestion, datetime]:
-    """Return the slot and the question of the run of a digest that is due, and when it is due next.
+    """Plan the run of a digest that is due: return its slot, its question, and when the digest is due next.
 
-    That is one run for the latest slot, even if earlier ones were missed.
+    There is one run, for the latest slot, even if earlier slots were missed.
     """
     schedule = digest.spec.schedule
     first = digest.next_at or now
@@ -76,7 +76,7 @@ def plan_run(digest: Digest, *, now: datetime) -> tuple[datetime, NewQuestion, d
 
 
 def run_question(run: DigestRun, digest: Digest, *, id: UUID, key: str) -> NewQuestion:
-    """Return the question of a run; runs with the same `key` are one run."""
+    """Return the question of a run; a second question of the digest with the same `key` starts no other run."""
     key = f"{digest.id}:{key}"
     return _question(COMMAND, run.text, id=id, key=key, owner=digest.owner, channel_id=digest.channel_id)
 
@@ -158,7 +158,10 @@ def parse_notice(text: str) -> StopNotice:
 
 
 def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
-    """Return the question of a notice. Each run `by` which the digest was stopped gets one, even if repeated."""
+    """Return the question of a notice.
+
+    `by` is the id of its cause, such as a run. One cause has one notice, even if it is repeated.
+    """
     key = f"{notice.digest_id}:notice:{by}"
     return _question(NOTICE_COMMAND, notice.text, id=id, key=key, owner=owner, channel_id=channel_id)
 
@@ -167,7 +170,7 @@ def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, cha
 class StopNoticeCommand:
     """Posts stop notices to the owner, or in the channel if the owner has left.
 
-    `command_label` is the command to type. `language` returns that of a person.
+    `command_label` is the command to type. `language` returns the language of a person.
     """
 
     digests: DigestStore
@@ -229,7 +232,7 @@ class DigestStopper:
     async def on_owner_barred(self, digest: Digest, reason_code: str, *, by: UUID) -> None:
         """Stop a digest whose owner has left or may not ask in its channel; delete it if the owner's account is closed.
 
-        `reason_code` says which, `by` is the question that found it out.
+        `reason_code` says which of these it is, and `by` is the id of the question that found it out.
         """
         title = digest.title if reason_code == OWNER_LEFT else ""
         notice = StopNotice(digest_id=digest.id, reason_code=reason_code, title=title)
@@ -384,7 +387,7 @@ class DigestRunner:
         return allowed
 
     async def _with_summary(self, report: DigestReport, context: CommandContext, *, filters: Filters) -> DigestReport:
-        """Ask for all news since the previous run. An answer without news costs money, too."""
+        """Ask for all news since the previous run; the report has the cost even if nothing was found."""
         digest, now = report.digest, report.now
         last_run_at = await self.database_retry(
             lambda: self.digests.last_run_at(digest.id, question_id=context.row.id, now=now)

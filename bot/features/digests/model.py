@@ -21,7 +21,7 @@ CATEGORY_NAMES = (
     N_("World"), N_("Business"), N_("Technology"), N_("Science"), N_("Health"), N_("Sports"), N_("Entertainment"),
     N_("Politics"),
 )  # fmt: skip
-"""The news categories with a capital, as they are translated where they are shown."""
+"""The news categories with a capital letter, listed here so that their names are translated."""
 
 
 class DigestAction(StrEnum):
@@ -42,7 +42,7 @@ class Trigger(StrEnum):
 
 
 class State(StrEnum):
-    """Whether a digest runs: the owner paused it, or the app stopped it."""
+    """Whether a digest runs on its schedule, was paused by its owner, or was stopped by an admin or the app."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -61,8 +61,9 @@ class Owner:
 class DigestSpec:
     """A digest as its owner requests it.
 
-    `category` or `topic` may be empty; `report_empty_on` are the days of the week on which it reports even that nothing
-    is new. The schedule's zone is the owner's unless they named one; it is empty before it is looked up.
+    `category` or `topic` may be empty. On the days of the week in `report_empty_on`, the digest also reports that
+    nothing is new. The schedule's zone is the one that the owner named, otherwise the owner's own; it is empty until
+    that is looked up.
     """
 
     category: str
@@ -75,8 +76,8 @@ class DigestSpec:
 class Digest:
     """A stored digest: `number` identifies it for its owner, `next_at` is None unless it is active.
 
-    `runs` and `cost_usd` count the last 30 days; `unpriced` is how many finished runs have no known cost. `failed` is
-    whether the last of them failed.
+    `runs` and `cost_usd` count the last 30 days; `unpriced` is the number of finished runs among these whose cost
+    is unknown. `failed` is whether the last finished run failed.
     """
 
     id: UUID
@@ -107,7 +108,7 @@ class Created:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitReached:
-    """The limit of digests is reached: of the owner, of the `channel`, or, if `share`, of the owner in the channel."""
+    """No more digests are possible: for the owner, in the `channel`, or, if `share`, for the owner in the channel."""
 
     limit: int
     channel: bool
@@ -123,7 +124,7 @@ class DigestLimits:
 
     @property
     def disabled(self) -> bool:
-        """Whether digests are disabled; existing ones do not run."""
+        """Whether digests are disabled; existing digests then do not run."""
         return not (self.per_user and self.per_channel)
 
     def reached(self, *, of_owner: int, in_channel: int, of_owner_in_channel: int, direct: bool) -> LimitReached | None:
@@ -166,7 +167,7 @@ class AlreadyRunning:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestNotFound:
-    """The owner has no digest with this number; `numbers` are the existing ones. A button has no number."""
+    """The owner has no digest with this number, which is None for a button; `numbers` are the existing ones."""
 
     number: int | None = None
     numbers: Sequence[int] = ()
@@ -231,11 +232,11 @@ def parse_run(text: str) -> DigestRun:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestReport:
-    """The result of a run: `stories` are the new ones of the `summary`, `since` is when the last ones were posted.
+    """The result of a run. `stories` are the new stories of the `summary`.
 
-    `summary` is None if no story was found. `cost_usd` is the cost of the search, None if unknown. `slot` is when the
-    run was due, `earliest_slot` the first slot that it covers. A `suppressed` report is not posted: its digest was
-    deleted or paused, or cannot be posted.
+    `since` is when the digest last posted stories, None if it has posted none. `summary` is None if no story was found.
+    `cost_usd` is the cost of the search, None if unknown. `slot` is when the run was due, `earliest_slot` the first
+    slot that it covers. A `suppressed` report is not posted: its digest was deleted or paused, or cannot be posted.
     """
 
     digest: Digest
@@ -267,7 +268,7 @@ class DigestReport:
 
 
 def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
-    """Return "since Tuesday": time and zone for a moment today, the weekday within this week, or else the day."""
+    """Return text such as "since Tuesday"; it has the time and zone for today, and the date from a week ago on."""
     then = moment.astimezone(tz)
     days = (now.astimezone(tz).date() - then.date()).days
     if days < 1:
@@ -283,6 +284,6 @@ def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
 def search_window_start(last_run_at: datetime | None, *, now: datetime) -> datetime:
     """Return the start of the search: the last run, but at least a day and at most a month ago.
 
-    It is at least a day, because a run posts only its first stories.
+    The search covers at least a day, because the previous run may have posted only some of its stories.
     """
     return min(max(last_run_at or now, now - _MONTH), now - _DAY)

@@ -73,7 +73,7 @@ _MAX_HOME_TITLE = 150
 def digest_result_message(
     reply: DigestResult, *, command: str, channel: str, with_app: bool = False
 ) -> OutgoingMessage:
-    """Render the result of a `watch` command; `command` is the text to type it, `channel` its channel.
+    """Render the result of a `watch` command; `command` is what people type for it, `channel` where it was typed.
 
     `with_app` is set if the channel is known to be the person's direct message with the app.
     """
@@ -216,26 +216,26 @@ def _message(text: str, *below: Block) -> OutgoingMessage:
 
 
 def redirected_message(digest: Digest, *, reason: str) -> OutgoingMessage:
-    """Render why a digest comes as a direct message this time; `reason` is a sentence."""
+    """Render the notice that a digest comes as a direct message this time; `reason` is a sentence."""
     text = _("*{digest} couldn’t be posted in its channel*, so here it is. {reason}")
     return _message(text.format(digest=digest_name(digest), reason=escape(reason)))
 
 
 def skipped_message(digest: Digest, *, reason: str) -> OutgoingMessage:
-    """Render why a manual run was skipped; `reason` is a sentence."""
+    """Render the notice that a run was skipped; `reason` is a sentence."""
     text = _("*{digest} was skipped.* {reason}").format(digest=digest_name(digest), reason=escape(reason))
     return _message(text)
 
 
 def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
-    """Render that a digest cannot be posted, if the digest could not be read."""
+    """Render the notice that a digest cannot be posted, without its name, which could not be read."""
     text = _("One of your digests couldn’t be posted in its channel. {reason}").format(reason=escape(reason))
     shown = _("Reference {reference}").format(reference=code(reference))
     return spoken(section(text), context(shown))
 
 
 ACTION_PREFIX = "digest_"
-"""A button's action id is this and the action's name; its value is the digest's id."""
+"""The beginning of a button's `action_id`, before the action's name; the button's value is the digest's id."""
 
 _LABELS = {DigestAction.RUN: N_("Run now"), DigestAction.PAUSE: N_("Pause"), DigestAction.DELETE: N_("Delete")}
 
@@ -253,7 +253,7 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
 
 
 def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
-    """Render that a run failed; `subject` is the digest's title and `sentence` the reason, both not escaped yet."""
+    """Render the notice that a run failed; `subject` is the digest's title, `sentence` the reason, both not escaped."""
     text = _("The digest “{title}” failed this time. {reason}").format(
         title=digest_title(subject), reason=escape(shorten(sentence, 1_000))
     )

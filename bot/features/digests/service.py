@@ -44,9 +44,10 @@ MINUTE = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class DigestService:
-    """Keeps digests in the database. `timezone` returns a person's time zone, None if it is unknown.
+    """Creates, lists and changes the digests in the database. Every method raises database errors.
 
-    `command_label` is what people type for the command. All of it raises database errors. `now` is the clock.
+    `command_label` is what people type for the command. `timezone` returns a person's time zone, None if it is unknown.
+    `now` returns the current time.
     """
 
     command_label: str
@@ -58,7 +59,7 @@ class DigestService:
     async def create(self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
         """Create a digest that posts to a channel, by default in the owner's time zone.
 
-        The same `id` again is the same digest.
+        A second call with the same `id` creates no other digest.
         """
         named = spec.schedule.zone or await self.timezone(owner.user_id)
         zone = zone_of(named or "").key
@@ -139,7 +140,7 @@ class DigestScheduler:
 
     `installed` returns the id of the installation that the process works for, None while unknown.
 
-    If the database is unavailable, the next minute tries again: due digests are still due then. If `disabled`, no run
+    If the database is unavailable, the next check starts the digests that are due by then. If `disabled`, no run
     starts.
     """
 

@@ -177,9 +177,9 @@ class RecordResult(Enum):
 
 
 class DigestStore:
-    """The tables' operations, each a short transaction. `many`: there are many installations.
+    """The operations on the tables, each a short transaction.
 
-    `in_lane` returns a question with the queue in which its job waits.
+    `many` is whether the app has several installations. `in_lane` adds to a question the queue in which its job waits.
     """
 
     def __init__(
@@ -230,7 +230,8 @@ class DigestStore:
     async def stop(self, id: UUID, notice: NewQuestion, *, by_admin: Change | None = None) -> bool:
         """Stop a digest and insert the question of its notice, in one transaction; return False if it is not active.
 
-        A change by an admin is recorded; of one that is not active, there is none, and no notice.
+        A change `by_admin` is recorded in the audit log; if the digest is not active, nothing is recorded or inserted.
+        Without `by_admin`, the question is inserted even if the digest is not active.
         """
         async with self._pool.transaction() as connection:
             stopped = await _fetch_one(connection, STOP, {"id": id}) is not None
@@ -245,7 +246,7 @@ class DigestStore:
         await self._pool.execute(DELETE, {"id": id})
 
     async def delete_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
-        """Delete a digest and insert the question of its notice, in one transaction; return False if there is none."""
+        """Delete a digest and insert the question of its notice, in one transaction; return False if it is gone."""
         async with self._pool.transaction() as connection:
             ended = await _fetch_one(connection, DELETE, {"id": id}) is not None
             if ended:
@@ -264,7 +265,8 @@ class DigestStore:
         `plan` returns the slot of the run, its question, and when the digest is due next.
 
         A slot has one run, even if several processes do this at once. A run that still waits for a worker also covers
-        the slots since then. `installation` is the id of the one that the process works for.
+        the slots since then. `installation` is the id of the installation that the process works
+        for.
         """
         values = {"now": now, "installation": installation, "many": self._many}
         async with self._pool.transaction() as connection:
@@ -291,7 +293,7 @@ class DigestStore:
         return UUID(str(row["id"]))
 
     async def start_manual(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
-        """Start a manual run, unless the same request already has; return False while another run is unfinished."""
+        """Start a manual run, unless the same request has started it; return False while another run is unfinished."""
         async with self._pool.transaction() as connection:
             there = await _fetch_one(connection, LOCK, {"id": id}) is not None
             if there and await _fetch_one(connection, QUESTION_EXISTS, vars(question)):
@@ -329,8 +331,8 @@ class DigestStore:
 
         `cursor` is the place up to which it read the table.
 
-        Runs of one digest do so one after the other; an interrupted run may repeat it. Nothing is recorded if the
-        digest was deleted, or if it is paused or stopped, unless the run is `manual`.
+        Runs of the same digest record one after the other; an interrupted run may record again. Nothing is recorded
+        if the digest was deleted, or if it is paused or stopped, unless the run is `manual`.
         """
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
         async with self._pool.transaction() as connection:

@@ -1,6 +1,6 @@
-"""What is clicked of digests: the form that sets one up, their buttons, and what the home tab shows of them.
+"""The form that sets up a digest, the buttons of digests, and the digests on the home tab.
 
-The form is opened by `/pplx watch` alone and by a button; what it sets up is what the command can.
+`/pplx watch` without arguments opens the form, and so does a button. The form sets up the same digests as the command.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ async def open_from_command(payload: Mapping[str, Any], context: ListenerContext
 
 
 def _here(*, url: str, channel: str, name: str) -> dict[str, Any]:
-    """Return the metadata with the channel, unless only the direct message is possible."""
+    """Return metadata that names the channel, or no metadata if the digest can be posted only as a direct message."""
     return {"url": url, "channel": channel, "name": name} if url and channel[:1] in {"C", "G"} else {}
 
 

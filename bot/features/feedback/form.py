@@ -128,7 +128,7 @@ _EXPLAIN = """
 
 
 class FeedbackStore:
-    """The table's operations."""
+    """The operations on the table of ratings."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -140,7 +140,7 @@ class FeedbackStore:
     async def explain(
         self, question_id: UUID, user_id: str, *, reasons: Sequence[str], comment: str, agreed: bool
     ) -> bool:
-        """Record why a person found an answer bad; return False if they have not rated it, or it was deleted.
+        """Record why a person found an answer bad; return False if there is no rating of that person.
 
         `agreed` counts only if the person asked the question.
         """

@@ -43,7 +43,7 @@ from bot.translation import gettext as _
 from bot.views.admin_only import AllRows
 
 FOR_ADMINS = "admin_home"
-"""The ids of the buttons that open and close the page for admins."""
+"""The `action_id` of the buttons that open and close the page for admins."""
 
 MAX_RECORDED = 20
 """The most entries of the audit log on the page."""

@@ -1,4 +1,4 @@
-"""The home tab: shown when it is opened, kept up to date, with the actions of its menus."""
+"""The home tab: shows it when a person opens it, keeps it up to date, and carries out the actions of its menus."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ MAX_BLOCKS = 90
 PERMALINK_SECONDS = 0.5
 
 BOOKED_SECONDS = 0.3
-"""How long an update of the home tab waits: the cost of an answer is booked a tenth of a second after it."""
+"""The shortest wait before an update of the home tab: the cost of an answer is booked a tenth of a second after it."""
 
 NOT_SHOWN = frozenset(
     {"actions", "context_actions", "markdown", "data_visualization", "data_table", "plan", "task_card"}
 )
-"""Blocks that a modal cannot show, or that would act there."""
+"""The types of blocks that a modal cannot show, or whose buttons are of no use there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ class HomePublisher:
         self.start(self._open(team_id, user_id, notice))
 
     def changed(self, team_id: str, user_id: str, notice: str = "") -> None:
-        """Update the home tab if the person has it open; `notice`, escaped, is the result of a click."""
+        """Update the home tab if the person has it open; `notice` is text on the result of a click, already escaped."""
         person = (team_id, user_id)
         if person in self._waiting:
             self._waiting[person] = notice or self._waiting[person]
@@ -119,9 +119,10 @@ class HomePublisher:
             self.changed(team_id, user_id, notice)
 
     async def tell(self, team_id: str, user_id: str, notice: str) -> None:
-        """Update a home tab with a notice, which is escaped, even if it is not known to be open.
+        """Update a home tab with a notice, already escaped, even if the tab is not known to be open.
 
-        It stays until the person clicks or opens the tab again: the click before it updates the tab, too, maybe later.
+        The notice stays until the person clicks or opens the tab again, because the click that led to it also updates
+        the tab, perhaps later.
         """
         self._told[team_id, user_id] = notice
         await self._show(team_id, user_id, notice)
@@ -173,7 +174,7 @@ class HomePublisher:
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """Log it if no database is there to show a home tab."""
+    """Log that a home tab is not shown if the database is unavailable."""
     try:
         yield
     except DATABASE_UNAVAILABLE as error:

@@ -33,7 +33,7 @@ class RunningQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class Recent:
-    """A question of the past; `at` is in seconds since 1970, `kept` is whether its answer is kept as a value."""
+    """A question of the past; `at` is in seconds since 1970, `kept` is whether more than its messages is stored."""
 
     id: UUID
     command: str
@@ -74,7 +74,10 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceUse:
-    """The use of this month, and `today`'s cost: days latest first, the others most expensive first."""
+    """The use of this month: by day, the latest first, and in other ways, the most expensive first.
+
+    `today` is the cost of today in micro-dollars.
+    """
 
     days: Sequence[Use] = ()
     people: Sequence[Use] = ()
@@ -167,7 +170,7 @@ _READ = f"""
 
 
 class HomeStore:
-    """The table's operations."""
+    """The operations on the table of home tabs."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -209,7 +212,7 @@ def _with_id(row: dict[str, Any]) -> dict[str, Any]:
 
 
 PAST_SECONDS = 3600.0
-"""How long the sums of past days are kept: in a large workspace they take a second or two."""
+"""How long the sums of past days are kept: in a large workspace, counting takes a second or two."""
 
 MAX_WORKSPACES = 100
 """The most workspaces whose sums are kept."""
@@ -244,7 +247,7 @@ A question with its cost in the ledger has no service here, since its calls may 
 """
 
 _ERASED_AT = "SELECT max(at) AS at FROM erased_spending WHERE team_id = %(team_id)s"
-"""The last erasure of a person's data; its row stays until the sums of that day are counted again, too."""
+"""The time of the last erasure of a person's data, whose row remains until the sums of past days are counted again."""
 
 _KINDS = {7: "days", 11: "people", 13: "channels", 14: "providers"}
 
@@ -263,7 +266,7 @@ _RECORDED = """
 class AdminStore:
     """Reads the data for admins. Every method raises database errors.
 
-    `commands` returns those that ask questions; `clock` is monotonic.
+    `commands` returns the names of the commands that ask questions; `clock` is monotonic.
     """
 
     def __init__(

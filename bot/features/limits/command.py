@@ -1,6 +1,6 @@
-"""`/pplx limits`: how much and how fast people may ask, as the settings say and as a workspace's admins have set it.
+"""`/pplx limits`: admins see how much and how fast people may ask, and set other limits than those in the settings.
 
-In the settings file they are whole numbers, 0 for no limit.
+In the settings file, limits are whole numbers, and 0 means no limit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from bot.translation import gettext as _
 from perplexity.formatting import closest_match
 
 LimitName = Literal["open", "user", "channel", "thread", "workspace"]
-"""Open questions per person; questions per minute of a person, in a channel, in a thread; a workspace's in progress."""
+"""Limits on a person's open questions; on questions a minute by person, channel, thread; on those in progress."""
 
 NAMES: tuple[LimitName, ...] = get_args(LimitName)
 
@@ -58,7 +58,7 @@ class Limit:
 
     @property
     def bound(self) -> int | None:
-        """The highest number that admins can set; None if they can set any number, and no limit."""
+        """The highest number that admins can set; None if they can set any number, or remove the limit."""
         return self.host if self.bounded and self.host else None
 
 
@@ -109,7 +109,7 @@ def typed(limit: Limit) -> str:
 
 
 def limit_line(limit: Limit) -> str:
-    """Return a limit as a line of mrkdwn, with that of the settings if admins have set another one."""
+    """Return a limit as a line of mrkdwn; if admins have set it, the line also has the limit in the settings."""
     line = f"{_(LABELS[limit.name])}: *{_shown(limit.value)}*"
     return line if limit.own is None else _("{line} (default: {limit})").format(line=line, limit=_shown(limit.host))
 
@@ -119,7 +119,7 @@ def _shown(value: int) -> str:
 
 
 def limit_not_taken(text: str, name: LimitName, allowed: str, *, reset: str = "") -> str:
-    """Return the sentence that a limit cannot have this value; `reset`, by default nothing, restores the default."""
+    """Return the sentence that a limit cannot be `text`; `reset` says what to enter instead to restore the default."""
     return _("“{text}” cannot be the limit “{label}”. It takes {allowed}, or {reset}.").format(
         text=text, label=_(LABELS[name]), allowed=allowed, reset=reset or _("nothing")
     )
@@ -148,7 +148,7 @@ _SET = "UPDATE workspace_limits SET {} WHERE team_id = %(team_id)s"
 
 
 class LimitStore:
-    """`share` are the limits in the settings."""
+    """Reads and changes the limits of workspaces; `share` are the limits in the settings."""
 
     def __init__(self, pool: Pool, *, share: FairShare) -> None:
         self._pool = pool
@@ -162,7 +162,7 @@ class LimitStore:
     async def change(
         self, *, team_id: str, user_id: str, values: Mapping[LimitName, int | None]
     ) -> dict[LimitName, Limit]:
-        """Set limits (0 for no limit, None to remove one), and return all. Unchanged limits are not recorded.
+        """Set limits (0: no limit, None: the limit in the settings), and return all. Unchanged limits are not recorded.
 
         Every change of a limit is made here, and takes effect with the next question. The person must be an admin.
         """
@@ -205,7 +205,7 @@ def _recorded(limit: Limit) -> dict[str, int | bool]:
 
 
 class LimitTable:
-    """The table of limits in one database."""
+    """The limits that admins have set, as a table of the settings file."""
 
     name = "limits"
 
@@ -255,7 +255,7 @@ MAX_LENGTH = 200
 
 @dataclass(frozen=True, kw_only=True)
 class LimitRequest:
-    """The change to make; none without a `name`. `value` is a number, `off`, or empty for the limit in the settings."""
+    """A limit to change; without a `name`, none. `value` is a number, `off`, or empty for the limit in the settings."""
 
     name: LimitName | None = None
     value: str = ""
@@ -297,7 +297,7 @@ class LimitsCommand:
         return replace(LIMITS, answer=self.answer)
 
     async def answer(self, request: LimitRequest, context: CommandContext) -> OutgoingMessage:
-        """Change what is asked for, and render the limits, if the person is an admin. Raises database errors."""
+        """Make the requested change and render the limits, both for admins only. Raises database errors."""
         row, store = context.row, self.store
         if not await self.admins.is_admin(row.user_id):
             return text_message(_(FOR_ADMINS))

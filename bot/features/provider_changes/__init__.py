@@ -1,4 +1,4 @@
-"""Changes at services: tells admins of lasting changes that the services did not announce."""
+"""Tells admins of lasting changes at search services that the services did not announce."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def start(core: Core) -> Running:
 
 
 async def changes_section(team_id: str, user_id: str, *, changes: ProviderChanges) -> Sequence[Block]:
-    """Return the latest changes, one a line; empty without any. Services are the same for every workspace."""
+    """Return the latest changes, one a line; empty if there are none. They are the same for every workspace."""
     lines = [[name(change_sentence(*one))] for one in (await changes.recent())[:MAX_SHOWN]]
     return [section(_("*Changed at search services*, the last 30 days")), bullets(lines)] if lines else []
 
 
 def change_sentence(preset: Preset, change: ProviderChange) -> str:
-    """Return a sentence that says since when a service does what for a model or effort."""
+    """Return a sentence that says since when a service has changed, and how, for the model or effort in `preset`."""
     known = {"since": f"{change.at:%Y-%m-%d %H:%M} UTC", "service": preset[0], "asked": preset[1]}
     before, after = change.before, change.after
     match change.kind:

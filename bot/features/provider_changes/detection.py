@@ -1,7 +1,7 @@
 """Finds lasting changes of a service in its last ordinary answers for one preset. Pure.
 
-The newest `RECENT` answers are compared with those before them. What few of them do differently is no change, and an
-answer that lacks a value, such as its cost, says nothing about it.
+The newest `RECENT` answers are compared with those before them. A difference in only a few of
+them is not a change. An answer that lacks a value, such as its cost, is left out when this value is compared.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ Kind = Literal["model", "price", "shape", "sources"]
 
 RECENT = 16
 KEPT = RECENT + 96
-"""How many answers are compared at most: the recent ones, and six times as many before them."""
+"""The most answers that are compared: the recent ones, and six times as many before them."""
 
 FEWEST_BEFORE = 20
 
 LASTING = 0.75
-"""How much more, or less, common a value must become: 12 of 16 recent answers have what none had before."""
+"""How far the share of answers with a value must rise or fall, for example from none to 12 of the 16 recent ones."""
 
 AGREEING = 13
-"""How many recent figures must lie on one side of the earlier median."""
+"""The fewest recent figures that must lie on the same side of the earlier median as the recent median."""
 
 UNLIKELY = 4.3
-"""Standard deviations of a rank test; a smaller figure would be met by chance within some ten thousand answers."""
+"""The fewest standard deviations in a rank test. Chance would reach a lower limit within some ten thousand answers."""
 
 STEPS: Mapping[Kind, float] = {"price": 0.08, "sources": 0.25}
-"""How far a median must move, as a share of the earlier one."""
+"""How far the median of the figures must move, as a share of the earlier median."""
 
 MOST_LISTED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What an answer shows of its service; None for what it does not.
+    """The values of an answer that may show a change at its service; None for a value that the answer lacks.
 
     `shape` are the names and types of the response's fields.
     """
@@ -59,7 +59,7 @@ class ProviderChange:
     """A lasting change, and the time of the first answer that has it.
 
     For the shape, `before` are the fields that are gone, and `after` the new ones; a field of another type is in both.
-    Prices are relative to those that fit the earlier costs.
+    For the price, both are ratios: the cost of an answer, divided by its cost at the prices fitted to earlier answers.
     """
 
     kind: Kind
@@ -76,13 +76,13 @@ _VALUES: Mapping[Kind, Callable[[Observation], object]] = {
     "shape": attrgetter("shape"),
     "sources": attrgetter("sources"),
 }
-"""What an answer must say to be compared."""
+"""The value that an answer must have to be compared, by kind of change."""
 
 
 def find_changes(answers: Answers, since: Mapping[Kind, datetime]) -> list[ProviderChange]:
     """Return the changes that answers show, the oldest answer first; `since` are the times of earlier changes.
 
-    What came before a change of a kind is no longer compared.
+    Answers before an earlier change of a kind are no longer compared for this kind.
     """
     found: list[ProviderChange] = []
     for kind, value in _VALUES.items():
@@ -101,7 +101,7 @@ def _compare_values(kind: Kind, before: Answers, after: Answers) -> list[Provide
     moves = {value: new[value] / len(after) - old[value] / len(before) for value in old | new}
     if max(map(abs, moves.values()), default=0.0) < LASTING:
         return []
-    # What changed with it may be in fewer answers.
+    # Other values may have changed at the same time, but in fewer answers.
     gone, come = ({value for value, move in moves.items() if sign * move >= LASTING / 2} for sign in (-1, 1))
     at = next(one.at for one in after if values(one) & come or gone - values(one))
     return [ProviderChange(kind=kind, at=at, before=_listed(gone), after=_listed(come))]
@@ -113,7 +113,7 @@ def _listed(values: set[str]) -> str:
 
 
 def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[ProviderChange]:
-    """Find another level of figures, further away than that of any earlier stretch of the same length."""
+    """Return a change if the recent median differs from that of every earlier stretch of the same length."""
     prices = _fitted_prices(before) if kind == "price" else []
     olds, news = (
         [(one.cost or 0) / (sum(map(mul, _parts(one), prices)) or 1) if prices else one.sources or 0 for one in some]
@@ -133,7 +133,7 @@ def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[Provid
 
 
 def _rank_deviation(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return by how many standard deviations the ranks differ from chance (Mann and Whitney's test)."""
+    """Return by how many standard deviations the ranks of `after` differ from chance (Mann and Whitney's test)."""
     m, n = len(before), len(after)
     wins = sum((new > old) - (new < old) for new in after for old in before) / 2
     return wins / sqrt(m * n * (m + n + 1) / 12)
@@ -142,8 +142,8 @@ def _rank_deviation(before: Sequence[float], after: Sequence[float]) -> float:
 def _fitted_prices(answers: Answers) -> list[float]:
     """Return the price of an input token, of an output token and of an answer itself that fit the costs best.
 
-    Non-negative least squares of the costs per token, by coordinate descent: a mix of long and short answers is no
-    other price.
+    The fit is a non-negative least squares of the costs per token, by coordinate descent. Another mix of long and short
+    answers therefore does not look like another price.
     """
     rows = [[part / sum(_parts(one)) for part in (*_parts(one), one.cost or 0)] for one in answers]
     columns = [*zip(*rows, strict=True)]
@@ -157,5 +157,5 @@ def _fitted_prices(answers: Answers) -> list[float]:
 
 
 def _parts(one: Observation) -> tuple[int, int, int]:
-    """Return what is paid for: tokens read, tokens written, and one answer."""
+    """Return the quantities that are paid for: tokens read, tokens written, and one answer."""
     return one.input_tokens or 0, one.output_tokens or 0, 1

@@ -44,9 +44,10 @@ _RECENT = """
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderChanges:
-    """The changes, and one process's watch for more. `effort` is that of reasoning, `heard` is not yet compared.
+    """Returns the changes that were found, and looks for more in the replies that this process receives.
 
-    Answers that cannot be saved are forgotten: later ones show a lasting change as well.
+    `effort` is the effort of questions that ask for reasoning. `heard` are the answers that are not compared yet.
+    Answers that cannot be saved are dropped, since later answers show a lasting change as well.
     """
 
     pool: Pool
@@ -80,7 +81,7 @@ class ProviderChanges:
         await watch(self.look)
 
     async def look(self) -> None:
-        """Compare the answers since the last look with those before. Raises database errors."""
+        """Save the answers heard since the last call, and compare them with earlier ones. Raises database errors."""
         if heard := [self.heard.popleft() for _ in range(len(self.heard))]:
             async with self.pool.transaction() as connection:
                 # One process compares at a time, so that a change is found once.

@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(settings: Settings, parsed: Namespace) -> int:
-    """Set, delete or list keys; return 1 if a key was not stored."""
+    """Set, delete or list keys; return 1 if a key could not be set or deleted."""
     if not settings.oauth_configured:
         return fail(NO_OAUTH.format(what="There are no workspaces with keys of their own"), code=2)
     services = addresses(settings)
@@ -66,7 +66,7 @@ def _done(settings: Settings, parsed: Namespace, conninfo: str) -> Coroutine[Any
 
 
 class NotKept(Exception):
-    """A key was not stored; the message says why, and never contains the key."""
+    """A key could not be stored or deleted; the message says why, and never contains the key."""
 
 
 async def set_key(conninfo: str, owner: str, provider: str, key: str, *, keys: KeyRing) -> str:
@@ -97,7 +97,7 @@ async def delete_key(conninfo: str, owner: str, provider: str) -> str:
 
 
 async def list_keys(conninfo: str) -> str:
-    """Return a line for each key: the workspace, the service, and the time since when. Raises database errors."""
+    """Return a line for each key: the workspace, the service, and the day it was set. Raises database errors."""
     async with await connect(conninfo) as connection:
         rows = await (await connection.execute(_LIST)).fetchall()
     lines = [f"{row['id']}  {row['provider']}  since {row['day']}" for row in rows]

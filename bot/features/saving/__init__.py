@@ -58,7 +58,7 @@ async def save_as_canvas(click: Click, context: ListenerContext, *, files: FileU
 
 
 async def _clicked_answer(click: Click, context: ListenerContext) -> tuple[MarkdownFile, QuestionRow] | str:
-    """Return the answer as a file, and its question; the reason if the user cannot have it."""
+    """Return the answer as a file, and its question; if the user cannot have it, return the reason."""
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
     command = command_of(row, context.commands) if row is not None else None

@@ -34,7 +34,7 @@ _TROUBLES = {
     "free_teams_cannot_create_non_tabbed_canvases": _NO_CANVASES,
     "canvas_disabled_user_team": _NO_CANVASES,
 }
-"""What is said of Slack's errors; of others, `NOT_MADE`."""
+"""The sentences for errors of Slack; for all other errors, the sentence is `NOT_MADE`."""
 
 _CODE = {RegionKind.FENCE, RegionKind.INDENTED}
 _QUOTED_LIST = re.compile(r"^( {0,3}>[ >]*)(?=(?:[-*+]|\d{1,9}[.)])\s)", re.MULTILINE)
@@ -47,7 +47,7 @@ async def send_canvas(
 
     `or_file` is whether the user can have a file instead.
     """
-    # The file and the canvas of an answer do not count as one.
+    # A request for the canvas of an answer is not a repeated request for its file.
     key = f"{click.user}:canvas"
     if not await files.requests.request_file(row.id, key, seconds=SAME_FILE_SECONDS):
         return text_reply(_("You asked for this canvas a moment ago. Look for it in our direct messages."))
@@ -68,7 +68,7 @@ async def send_canvas(
 
 
 async def _make(file: MarkdownFile, row: QuestionRow, user: str, files: FileUploader) -> str:
-    """Make a canvas and send the user its link; return what went wrong, empty for nothing."""
+    """Make a canvas and send the user its link; return a sentence about what went wrong, empty if nothing."""
     if not (admitted := await files.admits(user)):
         return NOT_MADE if admitted is None else MEMBERS_ONLY
     posted: PostResult | None = None
@@ -80,7 +80,7 @@ async def _make(file: MarkdownFile, row: QuestionRow, user: str, files: FileUplo
         address = f"{str(workspace.get('url')).rstrip('/')}/docs/{row.team_id}/{canvas}"
         said = _("Here is the answer as a canvas: {link}").format(link=link(address, file.title))
         message = OutgoingMessage(text=said, blocks=(section(said),))
-        # The canvas is the app's own. Slack shares one only with people who have been sent it.
+        # The canvas belongs to the app. Slack shares a canvas only with people to whom its link was sent.
         posted = await files.chat.post(channel, message, question=f"canvas {row.id}", part=0)
         if has_arrived(posted) is not False:
             shared = await files.client.canvases_access_set(
@@ -98,7 +98,7 @@ async def _make(file: MarkdownFile, row: QuestionRow, user: str, files: FileUplo
 
 
 def _content(file: MarkdownFile) -> str:
-    """Return what is below the title, without lists in quotations, which no canvas has."""
+    """Return the text below the title; lists in quotations become plain text, since a canvas cannot contain them."""
     text = file.content.removeprefix(f"# {file.title}\n\n")
     pieces = ((region.kind, text[region.start : region.end]) for region in regions(text))
     return "".join(

@@ -89,7 +89,9 @@ def _key(name: str) -> str:
 
 
 def _toml(value: object) -> str:
-    """Return a value as TOML, whose texts are like JSON's; the one character that they exclude is in no setting.
+    """Return a value as TOML, in which strings are written as in JSON.
+
+    TOML does not allow one character that JSON allows, U+007F, but no setting contains it.
 
     https://toml.io/en/v1.0.0#string
     """
@@ -179,7 +181,7 @@ def _plain(value: object) -> object:
 
 @asynccontextmanager
 async def _transaction(conninfo: str) -> AsyncIterator[Pool]:
-    """Yield one transaction as a pool; admins cannot change anything during it."""
+    """Yield a pool that works in a single transaction, during which admins cannot change anything."""
     async with connection_pool(conninfo, size=1) as pool, pool.transaction() as connection:
         await lock_bookings(connection)
         await connection.execute(_LOCK)
@@ -295,9 +297,9 @@ async def _apply(pool: Pool, tables: Tables, changed: list[Place], before: State
 
 
 def _explained(preferences: Preferences) -> Iterator[tuple[str, str, str]]:
-    """Yield the settings.
+    """Yield the name, the value and the level of each setting in force.
 
-    The rules of the workspace and of the channel apply together; of other levels, the first counts.
+    The rules of the workspace and of the channel apply together; of other settings, only the first level that sets one.
     """
     levels: tuple[tuple[Part, tuple[Setting, ...]], ...] = (
         ("person", PERSON), ("workspace", WORKSPACE), ("channel", CHANNEL),

@@ -105,7 +105,7 @@ class SettingsForm:
             return _("I can’t reach my database just now. Please try again in a minute.")
 
     async def open(self, body: Mapping[str, Any], context: ListenerContext, *, channel: str) -> str | None:
-        """Open the form of a person, with the part of the channel that it is opened in. Return a problem."""
+        """Open the form of a person, with the part of the channel that it is opened in. Return a problem, if any."""
         channel = channel if channel[:1] in {"C", "G"} else ""
         team, user = person_of(body)
         preferences, management, is_admin = await asyncio.gather(
@@ -255,7 +255,7 @@ def _select(setting: Setting, words: str, default: str) -> Block:
         options |= {NAMED: _("Only people I name")}
         words = words if words in {EVERYONE, ADMINS} else NAMED
     else:
-        # A model of another vendor may have been typed.
+        # The value may be none of the choices: the command also accepts models of other vendors.
         unset = {UNSET: _("Default ({default})").format(default=default)}
         options = unset | options | ({words: words} if words else {})
     shown = {value: {"text": plain(label[:75]), "value": value} for value, label in options.items()}

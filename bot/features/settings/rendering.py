@@ -54,7 +54,10 @@ def _lines(settings: Sequence[Setting], values: Any, preferences: Preferences) -
 
 
 def _askers(words: str) -> list[Block]:
-    """Return the people who may ask, if they are named: Slack fills in their names, and would mention a group."""
+    """Return a list of the people and groups who may ask, if they are named.
+
+    Slack fills in the names of people. Groups are shown by their ids, since Slack would mention them.
+    """
     named = [] if words in {EVERYONE, ADMINS} else words.split()
     return [bullets([leaf(one) if one.startswith("S") else person(one)] for one in named)] if named else []
 

@@ -14,7 +14,7 @@ from bot.storage.database import DatabaseRetry
 from bot.translation import N_
 
 SHARE_SECONDS = 20.0
-"""How long the end of a share waits for the database to record it."""
+"""How long recording the result of a share is retried while the database is unavailable."""
 
 
 def start(core: Core) -> Running:

@@ -237,13 +237,13 @@ class ShareState(StrEnum):
 
 
 class ShareStore:
-    """The table's operations."""
+    """The operations on the table of shares."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def begin(self, question_id: UUID, channel_id: str) -> bool:
-        """Record that an answer is about to be posted; return False if it was before, or the question was deleted."""
+        """Record that an answer is about to be posted; return False if it was shared before or deleted."""
         return await self._pool.fetch_one(_BEGIN, {"id": question_id, "channel_id": channel_id}) is not None
 
     async def state(self, question_id: UUID, channel_id: str) -> ShareState | None:

@@ -73,9 +73,11 @@ _NOTHING_CHOSEN = N_("Nothing is chosen, so nothing would be shared.")
 
 @dataclass(frozen=True, kw_only=True)
 class _Opened:
-    """The state of an open view: Slack's address for the click, and the preview's language and words on asker and time.
+    """The state of an open view, which is kept in its metadata.
 
-    `shown` are the places of the sections that the preview shows.
+    `by`, `asked` and `language` are the asker's name, the question's age in seconds and the language for the preview.
+    `response_url` is that of the click, and `posts_there` is whether it leads to the question's channel. `shown` are
+    the places of the sections that the preview shows.
     """
 
     question: UUID
@@ -94,7 +96,7 @@ class _Opened:
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> _Opened | None:
-        """Read the values; None if they are another version's."""
+        """Return the state from a view's metadata; None if another version of the app has written it."""
         try:
             opened = cls(**metadata)
             shown = tuple(map(int, opened.shown))
@@ -235,7 +237,7 @@ async def _update_preview(changed: Submission, context: ListenerContext) -> None
 
 
 async def share_answer(submitted: Submission, context: ListenerContext, *, shares: Sharing) -> Response | None:
-    """Post the chosen sections, once, for the asker alone; if the preview shows others, first update it."""
+    """Post the chosen sections once, if the asker submits them; if the preview shows other sections, update it."""
     found = await _find(submitted, context)
     if isinstance(found, str):
         return errors(**{COMMENT: found})
@@ -266,7 +268,7 @@ async def share_answer(submitted: Submission, context: ListenerContext, *, share
 
 
 def _messages(shared: SharedAnswer, places: Collection[int] | None, comment: str) -> tuple[OutgoingMessage, ...]:
-    """Return the messages to post: the chosen ones of the sections in the preview."""
+    """Return the messages to post, which contain the chosen sections."""
     sections, others = shareable_sections(shared)
     wanted = range(len(sections)) if places is None else [place for place in places if place < len(sections)]
     return shared_messages(shared, _chosen(sections, others, wanted), comment=comment) if wanted else ()
@@ -290,7 +292,7 @@ async def _find(
 
 
 def _is_private(row: QuestionRow, context: ListenerContext) -> bool:
-    """Return whether only the asker sees the answer, although the question was asked elsewhere."""
+    """Return whether the question was asked by a command or a click, and only the asker sees the answer."""
     return row.surface in {"slash", "click"} and not is_public(row, context.commands)
 
 

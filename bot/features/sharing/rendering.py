@@ -33,14 +33,14 @@ MAX_LABEL = 75
 MAX_COMMENT = 3_000
 
 MAX_MESSAGES = 4
-"""The most messages of a share, of five uses of a response_url; the last use is for a notice to the asker."""
+"""The most messages of a share: a response_url has five uses, and the last one is for a notice to the asker."""
 
 MAX_PREVIEW_BLOCKS = 90
 MAX_PREVIEW_SIZE = 200_000
 """Characters of the preview as JSON; a view may have 250 KB. https://docs.slack.dev/reference/views"""
 
 MAX_TEXT = 40_000
-"""Longer sections do not fit the messages, whatever they contain."""
+"""The most characters of all sections; more do not fit into the messages, whatever they contain."""
 
 
 HOUR = 3600.0
@@ -62,7 +62,7 @@ class Section:
 class SharedAnswer:
     """An answer to share: the result, the question, the person who shares it, and the question's age in seconds.
 
-    `language` is that of the texts around it, as in `bot.translation`: the channel's.
+    `language` is the channel's, for the texts around the answer, as in `bot.translation`.
     """
 
     result: Result
@@ -180,7 +180,7 @@ def _only(result: Result, chosen: Iterable[Section]) -> Result:
         sources = tuple(source for source in result.sources if source.number in used)
     else:
         cited = number_citations(clean(result.text), result.sources).sources
-        # An answer without markers lists all sources; a section without markers lists none of the others'.
+        # If the answer has markers, only the sources that the chosen sections cite are listed, otherwise all.
         sources = number_citations(text, result.sources).sources if cited else result.sources
     return replace(result, text=text, passages=passages, sources=sources)
 
