@@ -141,7 +141,7 @@ class Completions:
     async def _finalize(
         self, answer: Answer, question: Question, target: Target, *, expected: bool, started: float
     ) -> Answer:
-        """Return the answer without thoughts and foreign sources, completed with the caller's own data."""
+        """Return the answer without thoughts and foreign sources, with its effort, notes, attachments and seconds."""
         if question.offline and answer.sources:
             log.warning("answer.searched_all_the_same", extra={"model": answer.model})
             raise RunFailed(

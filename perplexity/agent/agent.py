@@ -85,8 +85,8 @@ class AgentLimits:
 class WebAgent:
     """Answers with a model that calls tools.
 
-    `model` is one of pydantic-ai, such as from `build_model`; it is closed with the agent. `on_attempt` is called with
-    the result of each run, whose cost is that of the model alone; the default logs it. `clock` is monotonic, `now`
+    `model` is a model of pydantic-ai, such as from `build_model`, and is closed with the agent. `on_attempt` is called
+    with the result of each run, whose cost is that of the model alone; the default logs it. `clock` is monotonic, `now`
     returns seconds since 1970.
     """
 
@@ -141,7 +141,7 @@ class WebAgent:
     async def _try_run(
         self, question: Question, messages: Sequence[ModelMessage], registry: SourceRegistry
     ) -> Answer | PerplexityError:
-        """Return the answer, or the error of the run: of the model, of a tool, or of ours."""
+        """Return the answer, or the error that ended the run, whether of the model, of a tool or of this package."""
         try:
             text = await self._deadline(question).run(self._run(question, registry))
             answer = await run_in_thread(final_answer, text, messages, registry, provider=NAME)
@@ -162,7 +162,7 @@ class WebAgent:
             instructions=[self._instructions(tools), self._last_step_instruction],
             model_settings=self._settings,
             tools=[to_pydantic_tool(tool, registry, max_calls=self._limits.calls) for tool in tools],
-            # The model gets an error for a malformed call; the steps limit how often.
+            # The model gets an error for a malformed call, and may call again as long as it has steps left.
             retries={"tools": self._limits.steps, "output": 1},
         )
         limits = UsageLimits(request_limit=self._limits.steps)
@@ -223,11 +223,11 @@ def build_model(
 
 
 def _adapted(provider: Provider[AsyncOpenAI], base_url: str, seconds: float) -> Provider[AsyncOpenAI]:
-    """Return the provider with this time for opening a connection, and with hooks before each request.
+    """Return the provider with `seconds` as the time for opening a connection, and with hooks before each request.
 
     Raises InvalidRequest for an invalid time.
     """
-    # Without a limit for the pool: pydantic-ai replaces four equal limits by its own.
+    # The pool has no limit, because pydantic-ai would replace four equal limits by its own.
     provider.client.timeout = Timeout(DEFAULT_HTTP_TIMEOUT, connect=checked_open_timeout(seconds), pool=None)
     # The SDK has no public name for its HTTP client.
     provider.client._client.event_hooks["request"] += [_note_request, partial(_use_own_key, base_url)]
@@ -243,15 +243,15 @@ async def _use_own_key(base_url: str, request: Request) -> None:
 
 
 async def _note_request(request: Request) -> None:
-    """Record a call of the model for the caller."""
+    """Record a call of the model in the task's log of requests."""
     if (log := scope.current().log) is not None:
         await log.record(request.url.host, request.url.path, (await request.aread()).decode())
 
 
 def _own_client(base_url: str, ca_bundle: str) -> AsyncClient:
-    """Return a client with the proxy of our other requests, which is none for this machine.
+    """Return a client with the same proxy as this package's other requests, and without one for this machine.
 
-    It keeps no idle connections, because pydantic-ai does not close a client that it is given.
+    The client keeps no idle connections, because pydantic-ai does not close a client that it is given.
     """
     limits = Limits(max_keepalive_connections=0)
     transport = AsyncHTTPTransport(verify=tls_context(ca_bundle) or True, proxy=proxy_for(base_url), limits=limits)
@@ -323,7 +323,7 @@ _QUERY_ARGUMENTS = ("query", "prompt")
 
 
 def to_pydantic_tool(tool: Tool, registry: SourceRegistry, *, max_calls: int) -> AgentTool[None]:
-    """Return the tool for an agent; its results are registered, and the model gets them with the run's numbers.
+    """Return the tool for an agent; its results are registered, and reach the model with the run's numbers.
 
     After `max_calls` calls of any tools in the run, no call is made, and the model is told to answer.
     """

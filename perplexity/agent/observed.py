@@ -1,4 +1,4 @@
-"""A model that makes each call within a block of its caller's; the block receives the call's cost."""
+"""A model that makes each call within a context manager, which is told the call's cost or error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ModelCall(Protocol):
 
 
 class ObservedModel(WrapperModel):
-    """A model that makes each call in a block of `around`. If entering the block raises, no call is made."""
+    """A model that makes each call within the context manager from `around`. If entering it raises, no call is made."""
 
     def __init__(self, wrapped: Model, *, around: Callable[[], AbstractAsyncContextManager[ModelCall]]) -> None:
         super().__init__(wrapped)

@@ -37,7 +37,7 @@ from perplexity.wire.errors import error_from_status
 from perplexity.wire.json import as_dollars, as_objects, as_text, as_texts, encodable_text, encode, loads
 from perplexity.wire.sources import merge
 
-# At the beginning, after an optional line on the provider: further down, it would be the content of a page.
+# Only at the beginning, after an optional line on the provider, since `<result>` further down is the content of a page.
 _RESULT = re.compile(r"(?:[^\n]*\n\s*)?<result>\n")
 _RESULT_END = re.compile(r"\n</result>\s*<references>\n?")
 _REFERENCES_END = "</references>"
@@ -62,7 +62,7 @@ class ToolResult:
 
 
 def parse_tool_result(result: str) -> ToolResult:
-    """Parse the result of a tool; one without pages is only text."""
+    """Parse the result of a tool; a result without pages is only text."""
     result = encodable_text(result)
     if parts := _split_result(result):
         written, references = parts
@@ -74,7 +74,7 @@ def parse_tool_result(result: str) -> ToolResult:
 
 
 def _split_result(result: str) -> tuple[str, str] | None:
-    """Return the text and the references of the first form, None for any other form."""
+    """Return the text and the references of a result in the form of `format_result`; None for any other form."""
     start, last = _RESULT.match(result), result.rfind(_REFERENCES_END)
     if start is None or last < 0:
         return None
@@ -154,7 +154,7 @@ class SourceRegistry:
         if result.stand_in and result.stand_in not in self.stand_ins:
             self.stand_ins.append(result.stand_in)
         numbered = {source: self._register(source) for source in result.sources if safe_url(source.url)}
-        # Shorter markers leave space for a little more text, but not for twice as much.
+        # The run's markers may be shorter than the tool's, which leaves space for more text, but not for twice as much.
         cited = number_citations(result.text[: 2 * MAX_TEXT], tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
         return (
@@ -283,7 +283,7 @@ def _usage(messages: Sequence[ModelMessage], registry: SourceRegistry) -> Usage:
 
 
 def response_cost(response: ModelResponse) -> float | None:
-    """Return the cost that the endpoint reports, as OpenRouter does, or that of the model's list price."""
+    """Return the cost that the endpoint reports, as OpenRouter does, or else the cost at the model's list price."""
     said = (response.provider_details or {}).get("cost")
     if said is None and response.usage.cost is not None:
         return float(response.usage.cost)
@@ -303,7 +303,7 @@ _ERRORS: Sequence[tuple[type[Exception], type[PerplexityError], str]] = (
 
 
 def translate_error(error: Exception, *, provider: str, now: float) -> PerplexityError:
-    """Return the failure of a run as an error of ours, without the library's message, which quotes what was sent.
+    """Return the failure of a run as a PerplexityError, without the library's message, which quotes what was sent.
 
     The library's own failures are AgentRunError. Any other exception, such as an IndexError for a response without a
     choice, or one from a foreign tool, is a RunFailed. `now` is in seconds since 1970.
@@ -315,7 +315,7 @@ def translate_error(error: Exception, *, provider: str, now: float) -> Perplexit
 
 
 def _from_status(error: ModelHTTPError, *, provider: str, now: float) -> PerplexityError:
-    """Classify a status as for any other endpoint; compatible endpoints use the statuses of OpenRouter."""
+    """Return the error for an HTTP status; compatible endpoints use the statuses of OpenRouter."""
     message = {"message": error.body} if isinstance(error.body, str) else error.body
     body = encode({"error": message}, default=str).encode(errors="replace") if message else b""
     if (own := scope.current().keys) is not None:

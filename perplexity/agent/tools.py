@@ -42,7 +42,7 @@ _ASK_PARAMETERS = object_schema(
 
 
 def provider_tools(provider: Provider) -> ToolFactory:
-    """Return the tools that search and ask this provider."""
+    """Return a factory of the tools that search and ask this provider."""
 
     def tools_for(question: Question) -> tuple[Tool, ...]:
         return (_search(provider, question.filters), _ask(provider, question.filters))
@@ -92,7 +92,7 @@ def _ask(provider: Provider, filters: Filters) -> Tool:
 def _with_failures(
     name: str, handler: Callable[..., Awaitable[str]], filters: Filters
 ) -> Callable[..., Awaitable[str]]:
-    """Return the handler, which reports a failure to the model instead of raising."""
+    """Return a handler that reports a PerplexityError to the model instead of raising it."""
 
     async def safe(**arguments: JSON) -> str:
         try:

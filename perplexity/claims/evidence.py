@@ -1,4 +1,4 @@
-"""Decides by the words alone whether a sentence supports or contradicts a claim; nothing else gives a verdict. Pure.
+"""Decides by the words alone whether a sentence supports or contradicts a claim; nothing else gives a verdict.
 
 A sentence supports a claim if it has the claim's words and figures in the claim's order, with at most two more words in
 between, and nothing that limits, negates, quotes or doubts them. It contradicts a claim if it says the same except for
@@ -126,7 +126,7 @@ _ENDINGS = tuple(
         "t/te/ten/en/e",
     )
 )
-"""Endings, each line those of one word: two words are the same if they differ only in endings of one line."""
+"""Groups of endings: two words are forms of one word if they differ only in endings of the same group."""
 
 _NOT = re.compile(r"\bcan['’]t\b|\bcannot\b|n['’]t\b", re.IGNORECASE)
 _PIECE = re.compile(
@@ -158,8 +158,8 @@ _LOOSE = frozenset(("in", "and", "or", ";", "that", "as"))
 class _Word:
     """A content word, or a figure or date as its `value`, with the links to the word before it.
 
-    `marks` are the prepositions, conjunctions and signs before the word, `forms` those of "be" and "have". `glued` is
-    True if nothing separates the two words.
+    `marks` are the prepositions, conjunctions and signs before the word, `forms` the forms of "be" and "have" there.
+    `glued` is True if nothing separates the two words.
     """
 
     text: str
@@ -280,7 +280,7 @@ def _read(text: str) -> tuple[_Word, ...]:
             word = _Word(small, tuple(marks), frozenset(forms), glued and not marks, capital, about, value, in_phrase)
             words.append(word)
             marks, forms, glued, about = [], set(), not word.is_negator, False
-    # A particle at the end ("nahm zu") is a word.
+    # A preposition at the end is a particle of the verb ("nahm zu") and counts as a word.
     return (*words, *(_Word(mark) for mark in marks[:1] if mark.isalpha()))
 
 
@@ -361,7 +361,7 @@ def _compare(claim: str, sentence: str, title: str = "", *, strict: bool = True)
     words, found = _read(claim), _read(sentence)
     names = [word for word in _read(title) if word.value is None]
     missing = [word for word in words if not any(_is_same(word, one) for one in found)]
-    # A page names its matter in the title: "The tower" is the Eiffel Tower.
+    # A page may name its subject in the title alone, so that "the tower" means the Eiffel Tower.
     named = [word for word in missing if word.capital and any(_is_same(word, one) for one in names)]
     words = tuple(word for word in words if not any(word is one for one in named))
     for differing in (False, True):
@@ -398,9 +398,10 @@ def _agrees(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool, 
 
 
 def _alignments(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool) -> Iterator[list[int]]:
-    """Yield places of a claim's words in a sentence; its first word, names and figures keep their order.
+    """Yield lists of the places at which a sentence has the claim's words.
 
-    Words after a preposition may be anywhere. If `differing`, exactly one word is the opposite of the claim's.
+    The claim's first word, names and figures keep their order. Words after a preposition may be anywhere. If
+    `differing`, exactly one word is the opposite of the claim's.
     """
     fixed = [at == 0 or _has_a_part(word) for at, word in enumerate(claim)]
     wanted = [
@@ -440,7 +441,7 @@ def _may_be_said_otherwise(word: _Word, before: _Word, found: Sequence[_Word]) -
 
 
 def _is_linked_alike(word: _Word, other: _Word, *, first: bool) -> bool:
-    """Return whether the prepositions before two words agree; those before the claim's first word must be all."""
+    """Return whether the prepositions before two words agree; before the claim's first word there may be no others."""
     mine, theirs = set(word.links), set(other.links)
     alike = mine & _ROLES == theirs & _ROLES and (mine == theirs or not (mine - _LOOSE and theirs - _LOOSE))
     return alike and not (first and theirs - mine - {";", "and", "that"})
@@ -468,7 +469,7 @@ def _is_whole(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[i
 
 
 def _narrows(word: _Word, claim: Sequence[_Word]) -> bool:
-    """Return whether a phrase that begins with a word limits a claim; the place of a single event does not."""
+    """Return whether a phrase that begins with `word` limits a claim; it never limits the report of a single event."""
     return bool(word.links) and not _is_event(claim)
 
 

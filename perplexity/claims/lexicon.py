@@ -1,6 +1,6 @@
-"""Word lists for negation, hedging, debunking and text addressed to a model, in several languages. Pure.
+"""Word lists for negation, hedging, debunking and text addressed to a model, in several languages.
 
-They are short and match too often rather than too rarely: a match can only make a verdict unclear.
+The lists are short and match too often rather than too rarely, because a match can only make a verdict unclear.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _QUESTION_MARKS = frozenset("?？؟")
 
 
 def _near(*groups: str, gap: int = 60) -> str:
-    """Return a pattern of these in order, with at most `gap` characters between two."""
+    """Return a pattern of the groups in this order, with at most `gap` characters between two of them."""
     return rf"[^\n]{{0,{gap}}}?".join(f"(?:{group})" for group in groups)
 
 
@@ -184,10 +184,10 @@ _INSTRUCTIONS = tuple(map(re.compile, (
     "(?:指示|命令|上記|以前|これまで|プロンプト)[^\n]{0,20}(?:無視|忘れ)",
     "(?:标记|標記|判定|判断|视为|回答|标注)[^\n]{0,20}(?:声明|说法|主张|断言|陈述)[^\n]{0,20}(?:支持|真实|正确|属实|成立)",
     "(?:지시|명령|이전)[^\n]{0,20}무시|(?:تجاهل|انس)[^\n]{0,30}(?:تعليمات|السابقة|أعلاه)",
-    # Letters one by one, or letters of two scripts in one word: they hide the word from a filter.
+    # Letters one by one, or letters of two scripts in one word, both of which hide the word from a filter.
     r"(?:\b[a-z][ .\-_*]){7,}[a-z]\b|[a-z][а-яёіјѕԁ][a-z]|[а-яё][a-z][а-яё]|\b[а-яёіјѕԁ][a-z]{2}",
 )))  # fmt: skip
-"""Patterns of text that addresses a model; several, because one search keeps other threads waiting."""
+"""Patterns of text that addresses a model. They are not joined into one, because other threads wait during a search."""
 
 
 def _folded(text: str) -> str:
@@ -221,7 +221,7 @@ def is_question(text: str) -> bool:
 
 
 def addresses_model(text: str) -> bool:
-    """Return whether a text contains what looks like an instruction to a model, or imitates a part of our prompt."""
+    """Return whether a text seems to give a model an instruction, or imitates a part of our prompt."""
     folded = re.sub(r"[ \t\v\f\r\xa0]+", " ", _folded(text))
     joined = folded.replace("\n", " ")
     return any(pattern.search(folded) or pattern.search(joined) for pattern in _INSTRUCTIONS)

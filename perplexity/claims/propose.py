@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 MAX_CLAIMS = 8
 """The most claims that are checked of one message."""
 MAX_CLAIM = 300
-"""Characters of a claim: a long sentence."""
+"""The most characters of a claim, which is a long sentence."""
 MIN_WORDS = 3
 """The fewest words of a claim. In a script without spaces, each letter counts as a word."""
 MAX_MESSAGE = 12_000
@@ -88,13 +88,13 @@ async def propose_claims(
         return ProposedClaims(claims=sentences[:MAX_CLAIMS], may_be_more=may_be_more, cost_usd=error.cost_usd)
     written = parse_block(answer.text) if answer.kind is AnswerKind.MODEL else None
     proposed = await run_in_thread(_of_message, written, text) if written else ()
-    # If a model finds no claim, it is believed; if none of its claims is in the message, it is not.
+    # A model that finds no claim is believed; a model with no claim that is in the message is not.
     from_model = written == () or bool(proposed)
     found = proposed if from_model else await run_in_thread(sentences_to_check, text)
     return ProposedClaims(
         claims=found[:MAX_CLAIMS],
         from_model=from_model,
-        # A model writes no more than it was asked for.
+        # A model writes no more claims than it was asked for, so if it wrote that many, the message may have more.
         may_be_more=is_cut or len(found) > MAX_CLAIMS - from_model,
         cost_usd=cost_with_failures(answer.usage.cost_usd, answer.failed),
         failed=without_costs(answer.failed),
@@ -111,7 +111,7 @@ def build_messages(text: str) -> tuple[Message, ...]:
 
 def parse_block(reply: str) -> tuple[str, ...] | None:
     """Return the claims of a model's reply; None unless it has exactly one block of numbered lines and nothing else."""
-    # Text and delimiters by turns: text before the block, "", the block, "/", text after it.
+    # The parts are the text before the block, "", the block, "/", and the text after the block.
     parts = _DELIMITER.split(reply)
     if parts[1::2] != ["", "/"]:
         return None

@@ -1,4 +1,4 @@
-"""Finds a quotation word for word in the text of a page, and returns the page's own whole sentences. Pure.
+"""Finds a quotation word for word in the text of a page, and returns the page's own whole sentences.
 
 White space, typographic quotation marks and dashes, compatibility characters (NFKC), soft hyphens and Markdown are
 ignored. Words, figures, case and the punctuation inside a quotation are compared.
@@ -144,7 +144,7 @@ class PageText:
         return [*starts, len(self.text) + 1]
 
     def find(self, quote: str) -> tuple[Quotation, ...]:
-        """Return each occurrence of a quotation in the page, at most 5; empty if a word is not the page's.
+        """Return each occurrence of a quotation in the page, at most 5; empty if a word is not in the page.
 
         A quotation is also not found if it leaves words out, is too short to say anything, or touches more than two
         sentences or too long a text.

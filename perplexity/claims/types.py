@@ -26,7 +26,7 @@ class ProposedClaims:
 
     `from_model` says whether a model wrote them; otherwise they are sentences of the message. `may_be_more` is True if
     the message is too long to be read whole, or has the most claims that are checked. `cost_usd` is the sum of all
-    charges, None if none is known. `failed` are the attempts before, without their prices.
+    charges, None if none is known. `failed` are the failed attempts, without their prices.
     """
 
     claims: tuple[str, ...]
@@ -41,8 +41,8 @@ class CheckedClaim:
     """A claim and its verdict.
 
     `quote` is text of `source.snippet`, without Markdown and on one line; an unclear claim may have no quotation and no
-    source. If pages disagree, `other_quote` and `other_source` say the opposite. `reason` is a sentence for the reader
-    on why a claim is unclear, unless the quotation leaves it open.
+    source. If pages disagree, `other_quote` and `other_source` say the opposite. `reason` tells the reader why a claim
+    is unclear; None if the quotation is there and does not decide.
     """
 
     claim: str
@@ -69,7 +69,7 @@ class CheckedClaim:
 
     @classmethod
     def from_json(cls, saved: JSON) -> CheckedClaim:
-        """Load what `as_json` returned. A verdict that lacks its quotation or source is loaded as unclear."""
+        """Load the value that `as_json` returned. A verdict that lacks its quotation or source is loaded as unclear."""
         fields = as_object(saved)
         named = as_text(fields.get("verdict"))
         loaded = cls(
@@ -91,7 +91,7 @@ class CheckedClaims:
 
     `searched_by` and `judged_by` are display names, separated by commas; `judged_by` is empty if no model judged.
     `cost_usd` is the sum of all charges, None if none is known. `notes` are sentences for the reader. `failed` are the
-    attempts before, each once and without its price.
+    failed attempts, each once and without its price.
     """
 
     claims: tuple[CheckedClaim, ...]
@@ -108,7 +108,7 @@ class CheckedClaims:
 
     @classmethod
     def from_json(cls, saved: JSON) -> CheckedClaims:
-        """Load what `as_json` returned; the failed attempts are left out."""
+        """Load the value that `as_json` returned; the failed attempts are left out."""
         fields = as_object(saved)
         return cls(
             claims=tuple(CheckedClaim.from_json(one) for one in as_objects(fields.get("claims"))),

@@ -63,7 +63,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     model, order, filters = model_from_env(process.environ), parse_providers(parsed), parse_filters(parsed)
     text = read_input(parsed.question, process.stdin, expected="question")
     messages = validate_messages([Message(role="user", content=text)])
-    # A run cannot be resumed after this process.
+    # Nothing can resume the run after this process has ended.
     question = Question(messages=messages, filters=filters, resumable=False)
     with explain_nothing_found(no_results_text(text, filters)):
         answer = process.signals.run(_ask(question, model, order, process))
@@ -80,10 +80,10 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
 
 
 def model_from_env(environ: Mapping[str, str]) -> AgentModel:
-    """Return the model of AGENT_MODEL, AGENT_BASE_URL and AGENT_API_KEY.
+    """Return the model that AGENT_MODEL, AGENT_BASE_URL and AGENT_API_KEY describe.
 
-    At OpenRouter, its key may be that of OPENROUTER_API_KEY. Raises CommandFailed for a missing variable and
-    UsageError for an invalid one; both name it.
+    At OpenRouter, the key may be in OPENROUTER_API_KEY instead. Raises CommandFailed for a missing variable and
+    UsageError for an invalid one; both errors name the variable.
     """
     name, address = environ.get("AGENT_MODEL", "").strip(), environ.get("AGENT_BASE_URL", "").strip() or OPENROUTER
     if not name:
@@ -134,7 +134,7 @@ async def _ask(question: Question, model: AgentModel, order: tuple[str, ...], pr
 
 
 def show_calls(tools: Sequence[Tool], report: Callable[[str], None]) -> list[Tool]:
-    """Return the tools, which report each call before it, and after it that the model is thinking."""
+    """Return the tools wrapped so that they report each call before it, and that the model is thinking after it."""
 
     def reporting(tool: Tool) -> Tool:
         async def handler(**arguments: JSON) -> str:

@@ -115,7 +115,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
 
 
 def _model(model: str | None, effort: str | None) -> str | None:
-    """Return the model or the effort of the options. Raises InvalidRequest."""
+    """Return the model or the effort that the options name. Raises InvalidRequest."""
     if effort is None:
         return model
     level = effort.strip().lower()
@@ -145,7 +145,7 @@ def _question(parsed: argparse.Namespace, process: ProcessIO) -> Question:
         model=model,
         filters=filters,
         schema=schema,
-        # The run cannot be resumed after this process.
+        # Nothing can resume the run after this process has ended.
         resumable=False,
     )
 

@@ -46,13 +46,16 @@ class Signals:
         return self._first is not signal.SIGINT
 
     def install(self) -> None:
-        """Handle the signals from now on, in the main thread, except those that are ignored, as with nohup."""
+        """Handle SIGTERM and SIGHUP from now on, unless the process ignores them, as under nohup.
+
+        Call this in the main thread.
+        """
         for number in _STOP_SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._on_signal)
 
     def run(self, work: Coroutine[object, object, Result]) -> Result:
-        """Run a coroutine until a signal cancels it. Raises Stopped, or KeyboardInterrupt after Ctrl-C."""
+        """Run a coroutine until a signal cancels it. Raises StoppedBySignal, or KeyboardInterrupt after Ctrl-C."""
         try:
             return asyncio.run(self._track(work))
         except asyncio.CancelledError:
@@ -67,7 +70,10 @@ class Signals:
         return await work
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
-        """Handle the first signal only: a closed terminal sends two, and cleanup is short."""
+        """Handle the first signal, and ignore later ones.
+
+        A closed terminal sends two signals, and the cleanup after the first takes little time.
+        """
         if self.stopped:
             return
         self._first = signal.Signals(number)
@@ -100,7 +106,7 @@ _STREAMS = {"stdin": "r", "stdout": "w", "stderr": "w"}
 class ProcessIO:
     """The environment, the standard streams and the signals of a process; `closed` names its closed streams.
 
-    The environment of `current` has the keys that `.env` in the current folder adds to it.
+    `current` adds the keys in the `.env` of the current folder to the environment.
     """
 
     environ: Mapping[str, str] = field(repr=False)
@@ -112,11 +118,12 @@ class ProcessIO:
 
     @classmethod
     def current(cls) -> ProcessIO:
-        """Return those of this process."""
+        """Return the environment, the streams and the signals of this process."""
         closed = frozenset(name for name in _STREAMS if getattr(sys, name) is None)
         for name, mode in _STREAMS.items():
             if name in closed:
-                # In this order, each stream gets its own descriptor, which another file would get otherwise.
+                # Opened in this order, each file gets the descriptor of its stream, which another file would get
+                # otherwise.
                 setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
         for stream in (sys.stdout, sys.stderr):
             # The encoding of the terminal may lack characters of an answer.
@@ -165,7 +172,7 @@ class CommandFailed(Exception):
 
 @contextmanager
 def explain_nothing_found(nothing: str) -> Iterator[None]:
-    """Raise CommandFailed with this sentence and the reasons if an error only says that nothing was found."""
+    """Replace an error that only says that nothing was found by CommandFailed with `nothing` and the reasons."""
     try:
         yield
     except PerplexityError as error:

@@ -1,4 +1,4 @@
-"""`run_deepdive`: the facts of a topic, what people say about it, and an analysis of both."""
+"""`deepdive`: the facts of a topic, what people say about it, and an analysis of both."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def _run_deepdive(topic: str, process: ProcessIO, order: tuple[str, ...]) 
         open_deepdive_runner_from_env(process.environ, config=config, order=order) as runner,
         progress.running(_activity(active)),
     ):
-        # The run cannot be resumed after this process.
+        # Nothing can resume the run after this process has ended.
         return await runner.run(topic, store=NullStageStore(), on_stage=on_update, resumable=False)
 
 

@@ -1,4 +1,4 @@
-"""Answers on a terminal: Markdown as it arrives, redrawn until each block is finished."""
+"""Shows answers on a terminal as their Markdown arrives, and redraws each block until it is finished."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ def _last_block_start(text: str) -> int:
     return begun[-1] if begun else 0
 
 
-# Rich itself drops HTML, which in answers is text such as `List<int>`, definitions of links, and images.
+# Rich's own parser drops HTML, definitions of links, and images. Here they stay text: in answers, HTML is text such as
+# `List<int>`.
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable(["reference", "image"])
 
 
@@ -101,7 +102,7 @@ _VERDICT_COLORS = {Verdict.SUPPORTED: "green", Verdict.CONTRADICTED: "red"}
 
 
 class Screen:
-    """A terminal. Without `color`, it obeys NO_COLOR: https://no-color.org."""
+    """A terminal. It shows colours if `color` is True and NO_COLOR is not set: https://no-color.org."""
 
     def __init__(self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = Console(file=stream, no_color=None if color else True, highlight=False, emoji=False)
@@ -216,7 +217,8 @@ class Screen:
                     self._show_waiting(live, progress, event)
                     continue
                 self._replace_progress(live, progress)
-                # A text in one piece ends before it is drawn: it may be passages, which are not Markdown.
+                # The first piece is not drawn at once, because a text in one piece may be passages, which are not
+                # Markdown.
                 next_draw = self._clock() + _REDRAW_SECONDS if next_draw is None else next_draw
                 if self._clock() >= next_draw:
                     self.print_header(above(None))
@@ -244,7 +246,7 @@ class Screen:
             live.start()
 
     def _redraw(self, markdown_text: StreamingMarkdown, live: Live, due: float) -> float:
-        """Redraw if it is due, and return when the next time is due."""
+        """Redraw the text if the time `due` has come, and return the time of the next redraw."""
         if self._clock() < due:
             return due
         finished, tail = markdown_text.take_finished()

@@ -54,7 +54,7 @@ _CHOICE = re.compile(r"invalid choice: '([^']*)'")
 
 def main(arguments: Sequence[str], process: ProcessIO) -> int:
     """Run one command and return the process's exit code."""
-    # Log records of providers are for services; here they would appear between the lines.
+    # Log records of providers are meant for servers; here they would appear between the lines of output.
     logging.getLogger("perplexity").addHandler(logging.NullHandler())
     try:
         parsed = build_parser(arguments).parse_args(join_dashed_values(arguments) or ["--help"])
@@ -89,7 +89,7 @@ class _Parser(argparse.ArgumentParser):
     commands: Mapping[str, _Parser] = MappingProxyType({})
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
-        # argparse ignores the error, and leaves a part in the buffer until Python exits.
+        # argparse would ignore an error, and leave a part of the text in the buffer until Python exits.
         (file or sys.stdout).write(self.format_help())
         sys.stdout.flush()
 
@@ -115,7 +115,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser of the arguments `words`, which sets `command` to the Command they name."""
+    """Return a parser for the arguments `words`, which sets `command` to the CliCommand that they name."""
     root = _Parser(prog=PROGRAM, description="Searches the web and answers from it, with sources.", allow_abbrev=False)
     root.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = root.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)

@@ -38,7 +38,7 @@ from perplexity.urls import strip_secrets
 
 
 class OutputFormat(StrEnum):
-    """For terminals, for pipes, for programs, for models."""
+    """The output formats: `screen` for terminals, `plain` for pipes, `json` for programs, and `raw` for models."""
 
     SCREEN = "screen"
     PLAIN = "plain"
@@ -55,7 +55,7 @@ def add_output_formats(parser: argparse.ArgumentParser) -> None:
 
 
 def output_format(parsed: argparse.Namespace, process: ProcessIO) -> OutputFormat:
-    """Return the requested format; by default, that of a terminal or of a pipe."""
+    """Return the requested format; by default, `screen` if stdout is a terminal, else `plain`."""
     if parsed.json or parsed.raw:
         return OutputFormat.JSON if parsed.json else OutputFormat.RAW
     return OutputFormat.SCREEN if process.stdout.isatty() else OutputFormat.PLAIN
@@ -64,7 +64,7 @@ def output_format(parsed: argparse.Namespace, process: ProcessIO) -> OutputForma
 def write_answer(
     answer: Answer, form: OutputFormat, process: ProcessIO, *, above: Sequence[str], remarks: Sequence[str]
 ) -> None:
-    """Write an answer in a form that is not for a screen; its notes go to stderr next to raw text."""
+    """Write an answer in any format except `screen`; the notes of a `raw` answer go to stderr."""
     if form is OutputFormat.RAW:
         write_notes(answer.notes, process)
         process.stdout.write(format_raw(answer, above))
@@ -151,7 +151,7 @@ def parse_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
 
 
 def join_dashed_values(arguments: Iterable[str]) -> list[str]:
-    """Return the arguments with values that may begin with a dash joined to their options, as argparse requires."""
+    """Return the arguments, with each value that may begin with a dash joined to its option, as argparse requires."""
     kept: list[str] = []
     for argument in arguments:
         if kept and kept[-1] in _DASHED_VALUES and not argument.startswith("--"):
@@ -163,13 +163,13 @@ def join_dashed_values(arguments: Iterable[str]) -> list[str]:
 
 def explain_invalid_request(error: InvalidRequest) -> str:
     """Return one line on an invalid value, with the name of its option."""
-    # An error from a service names the service's own fields.
+    # An error from a service names the service's own fields, which are no options.
     typed = error.allowed is not None and error.field not in {"query", "prompt", "category"}
     return f"--{error}" if typed else str(error)
 
 
 def _split_values(values: Sequence[str]) -> list[str]:
-    # A value without parts, such as that of an unset variable, is an error, not an empty list.
+    # A value without parts, such as an unset variable in a shell gives, is kept, so that it is reported as an error.
     return [part for value in values for part in [part for part in value.split(",") if part.strip()] or [value]]
 
 
@@ -182,7 +182,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 def read_input(words: Sequence[str], stdin: TextIO, *, expected: str) -> str:
     """Return the words joined by spaces, or stdin for `-`, or for no words if stdin is not a terminal.
 
-    `expected` names the text. Raises UsageError if there is none.
+    Raises UsageError, in which `expected` names the text, if there is no text.
     """
     text = _SURROGATES.sub("\ufffd", " ".join(words))
     if text == STDIN or (not text and not stdin.isatty()):
@@ -228,7 +228,7 @@ async def open_chains(
     proxy: ProxyFor = proxy_for,
     on_candidate: OnCandidate | None = None,
 ) -> AsyncIterator[tuple[Fallback, Fallback]]:
-    """Open the chain as `open_chain` does, and one of those of its providers whose models write from given text."""
+    """Open the chain as `open_chain` does, and a second chain of the providers that write from given text."""
     provider_timeouts, chain_timeouts = timeouts(seconds)
     limiter = MemoryLimiter()
     config = replace(checked_config(process, order), timeouts=provider_timeouts, proxy=proxy, limiter=limiter)
@@ -243,7 +243,7 @@ async def open_chains(
 
 
 def timeouts(seconds: float | None) -> tuple[Timeouts, FallbackTimeouts]:
-    """Return the time limits of a provider and of the chain: this one for everything, or the defaults for None."""
+    """Return the time limits of a provider and of the chain: `seconds` for all calls, or the defaults if it is None."""
     if seconds is None:
         return Timeouts(), FallbackTimeouts()
     same = {"search": seconds, "answer": seconds, "reasoning": seconds, "deep": seconds, "total": seconds}
@@ -267,7 +267,7 @@ def checked_config(process: ProcessIO, order: Sequence[str] = ()) -> ProviderCon
 
 
 def missing_key_variable(process: ProcessIO, order: Sequence[str] = ()) -> str:
-    """Return the missing variable of the first choice; empty if it can be asked."""
+    """Return the variable of the key that the first choice of provider lacks; empty if it lacks none."""
     first = (*order, *PROVIDERS)[0]
     return "" if first in config_from_env(process.environ).keys else next(iter(PROVIDERS[first].key_variables), "")
 

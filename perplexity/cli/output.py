@@ -50,7 +50,7 @@ UNSOURCED = "This answer has no sources, so you can’t check it here."
 
 
 def header(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
-    """Return the notices above a reply; `unset` is the missing variable of the first choice."""
+    """Return the notices above a reply; `unset` is the variable that the first choice of provider lacks."""
     as_of = reply.as_of if isinstance(reply, Answer) else ""
     return [printable_line(line) for line in (fallback_notice(reply, unset=unset), as_of) if line]
 

@@ -68,12 +68,12 @@ class ProgressLine:
             self._draw()
 
     def show_event(self, event: Event) -> None:
-        """Show the activity of an event, if it is another."""
+        """Show the activity that an event reports, if any."""
         if activity := self.describe(event):
             self.show(activity)
 
     def describe(self, event: Event) -> str:
-        """Return the activity of an event, which may be the present one; an empty string if there is no news in it.
+        """Return the activity that an event reports; empty if it reports none, or only searches that were shown before.
 
         A run in the background names all its searches again and again.
         """

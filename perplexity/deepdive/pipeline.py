@@ -92,7 +92,7 @@ class _Pipeline(StageRunner):
 async def _run_both(
     one: Coroutine[Any, Any, StageResult], other: Coroutine[Any, Any, StageResult]
 ) -> tuple[StageResult, StageResult]:
-    """Return both results; if one raises, or this is cancelled, cancel the other and wait for it."""
+    """Return both results. If one raises, or the caller is cancelled, cancel the other and wait for its end."""
     tasks = [asyncio.create_task(one), asyncio.create_task(other)]
     try:
         first, second = await asyncio.gather(*tasks)
@@ -113,9 +113,9 @@ class DeepDiveRunner(DiveServices):
         """Run a deep dive and return its report. Stages that `store` holds are not repeated.
 
         If a stage fails, a sentence in its section says what is missing. `on_stage` is called when a stage begins and
-        when it ends. A run that is not `resumable` is cancelled together with the dive. Raises InvalidRequest for an
-        invalid topic, NotPermitted, RequestCancelled if the store does, and the error of the facts if no stage
-        succeeds.
+        when it ends. If `resumable` is False, a background run is cancelled together with the dive. Raises
+        InvalidRequest for an invalid topic, NotPermitted, RequestCancelled if the store raises it, and the error of the
+        facts if no stage succeeds.
         """
         dive = _Pipeline(topic=parse_query(topic), store=store, on_stage=on_stage, resumable=resumable, **vars(self))
         return await dive.report()

@@ -155,7 +155,7 @@ def stats_line(report: DeepDive) -> str:
 
 
 MOODS = (N_("positive"), N_("neutral"), N_("negative"), N_("mixed"))
-"""The sentiments, as they are translated where they are shown."""
+"""The names of the sentiments, which are translated where they are shown."""
 
 
 def sentiment_line(sentiment: Sentiment) -> str:
@@ -221,7 +221,7 @@ def headings_to_bold(text: str) -> str:
     place = 0
     for heading in found:
         first, words = lines[heading.start], heading.content
-        # Empty lines keep it from joining the paragraphs around it.
+        # Empty lines keep the bold line from joining the paragraphs around it.
         kept += [*lines[place : heading.start], "", _container_prefix(first, heading.markup, words) + _bold(words), ""]
         place = heading.end
     return "\n".join([*kept, *lines[place:]])
@@ -304,5 +304,5 @@ def quote_passages(answer: Answer) -> Answer:
 
 
 def _passage_text(text: str) -> str:
-    # The removal of a link may have joined the text around it to a marker.
+    # The removal of a link may have joined the text around it, so that it looks like a marker.
     return one_line(neutralize_line(_EMPHASIS.sub("", text)))

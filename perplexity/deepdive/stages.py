@@ -99,13 +99,13 @@ log = logging.getLogger(__name__)
 Reply = TypeVar("Reply", Answer, PostSummary)
 
 EFFORT = "high"
-"""The facts are researched for minutes, in a background run that a restart resumes."""
+"""The effort for the facts, which are researched for minutes, in a background run that a restart resumes."""
 
 POST_DAYS = 7
 """How far back posts are searched."""
 
 MIN_RESUME_SECONDS = 30.0
-"""For a run that is resumed after its stage's deadline: it may have finished long ago, and is paid for."""
+"""The least seconds for a resumed run, even after its stage's deadline, since it is paid for and may have finished."""
 
 NO_KEY = N_(
     "The public pulse is missing: no service that reads public posts is configured. "
@@ -190,7 +190,7 @@ class StageRunner(DiveServices):
         messages = analysis_messages(
             self.topic, parts, source_list.sources, persona=self.persona, language=self.language
         )
-        # The operator chooses the effort; from "high" on, it is a background run like that of the facts.
+        # The operator chooses the effort; from "high" on, the analysis is a background run, as the facts are.
         question = Question(messages=messages, reasoning=True, offline=True)
         answer = await self._ask(self.synthesis, Stage.ANALYSIS, question)
         # An answer with sources of its own comes from a search: it would say more than the two parts do.

@@ -17,7 +17,7 @@ from perplexity.x_posts.types import SENTIMENT_LABELS, Sentiment
 
 _RESULT_NAMES = {"failure": "missing", "sentiment": "moods"}
 _REPORT_NAMES = {"stages": "findings", "unused_sources": "others", "dangling": "orphans"}
-"""Names of fields in JSON, which is saved and which programs read, if they are not the fields' own."""
+"""The names in JSON of the fields that are called otherwise there. The JSON is saved, and read by programs."""
 
 
 def load_attempt(saved: Mapping[str, JSON]) -> Attempt:
@@ -50,9 +50,9 @@ class Stage(StrEnum):
 class StageResult:
     """The result of a stage: a text whose markers refer to `sources`, or a sentence on its `failure`.
 
-    `failed` are the attempts of a failed stage. `sentiment` is that of the posts, None if none were counted.
-    `stand_in` is the notice above the text if another provider than the first choice wrote it. `provider` is a display
-    name, `at` the moment of the result (ISO 8601).
+    `failed` are the attempts of a failed stage. `sentiment` is the sentiment of the posts, None if no posts were
+    counted. `stand_in` is the notice above the text if another provider than the first choice wrote it. `provider` is a
+    display name, `at` the moment of the result (ISO 8601).
     """
 
     stage: Stage
@@ -74,7 +74,7 @@ class StageResult:
 
     @classmethod
     def from_json(cls, stage: Stage, saved: JSON) -> StageResult:
-        """Load what `as_json` returned; values of unknown form are left out."""
+        """Load the value that `as_json` returned; values of unknown form are left out."""
         fields = as_object(saved)
         counts = as_object(fields.get("moods"))
         return cls(
