@@ -20,7 +20,7 @@ from bot.translation import N_
 from bot.translation import gettext as _
 
 _ROW = re.compile(r"answer|feedback|next-\d|undo")
-"""The beginning of a row's `block_id`, before the question's id, since menus and thumbs have no value."""
+"""Matches the beginning of a row's `block_id`. The question's id follows it, since menus and thumbs have no value."""
 
 SHARE = "share"
 GO_DEEPER = "go_deeper"
@@ -42,7 +42,7 @@ SENT = "sent"
 
 BUTTONS = (FOLLOW_UP, SHARE, ASK_ABOUT, MORE_RESULTS, DIGEST, SOURCES)
 CHOICES = (GO_DEEPER, REGENERATE, SAVE, CANVAS, SENT)
-"""The order of the buttons and of the menu's choices; others follow."""
+"""The order of the buttons and of the menu's choices; those that are not listed follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class Below:
 
     @property
     def continues_by_form(self) -> bool:
-        """Whether its asker needs a form for the next question: it cannot be typed, and no other form is offered."""
+        """Whether the asker needs a form for the next question, which cannot be typed and has no other form."""
         return not (self.in_thread or self.buttons.ask_about)
 
 
@@ -74,8 +74,8 @@ class Below:
 class AnswerPart:
     """A button, a choice of the menu, or a row of its own below answers; `name` is its `action_id` or its value.
 
-    `offered` returns whether an answer has it; None if all do. `row` renders a row; Slack shows thumbs only where
-    everyone sees the answer.
+    `offered` returns whether an answer has the part; if it is None, all answers have the part. `row` renders a row.
+    Slack shows thumbs only where everyone sees the answer.
     """
 
     name: str

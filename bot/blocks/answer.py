@@ -23,7 +23,7 @@ EMPTY = N_("The answer came back empty.")
 
 
 def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
-    """Return quotes, and the sources. Sources are numbered by first use."""
+    """Return the blocks of the quoted passages, and those of the sources, which are numbered by first use."""
     used = _used_sources(answer.passages, answer.sources)
     numbers = {source.number: place for place, source in enumerate(used, 1)}
     quotes = [
@@ -36,7 +36,7 @@ def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
 
 
 def no_model_notice(answer: Answer) -> str:
-    """Return why there are only passages: no answer model is configured, or the configured ones did not answer."""
+    """Return a sentence on why an answer has only passages: no answer model is configured, or none answered."""
     return fallback_notice(answer) or _(
         "No answer model is configured, so these are the passages that fit best, word for word."
     )
@@ -77,7 +77,7 @@ def titles_of(answer: Answer) -> str:
 
 
 def render_answer(answer: Answer, *, original: Answer | None = None) -> tuple[list[Block | Part], str]:
-    """Render the notes, the text and the sources, and return the sources' titles for the text of the last message.
+    """Return the blocks of the notes, the text and the sources, and the sources' titles for the last message's text.
 
     If `answer` is only a part of an answer, `original` is the whole one, whose notes are rendered.
     """
@@ -94,7 +94,7 @@ def render_answer(answer: Answer, *, original: Answer | None = None) -> tuple[li
 
 
 def answer_ending(answer: Answer, cited: CitedText) -> tuple[Block, ...]:
-    """Return the blocks after an answer's text that is already shown: the notes and the sources."""
+    """Return the blocks that follow the text of an answer if the text is already shown: the notes and the sources."""
     return (*_notes(answer), *source_line(cited.sources, cited.others))
 
 
@@ -104,7 +104,7 @@ def _text_blocks(cited: CitedText) -> Sequence[Block | Part]:
 
 
 def _notes(answer: Answer) -> Iterator[Block]:
-    """Yield the notes that affect how to read an answer; its other notes are with its sources."""
+    """Yield the notes that affect how to read an answer; the list of its sources shows the other notes."""
     passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
     notice = no_model_notice(answer) if passages else fallback_notice(answer)
     yield from warning_blocks([notice, answer.as_of, *shorten_text(answer.text)[1]])

@@ -89,7 +89,7 @@ def leaf(text: str) -> Block:
 
 
 def name(text: str) -> Block:
-    """Return a name from outside for a rich text, on one line."""
+    """Return an untrusted name for a rich text, on one line."""
     return leaf(one_line(text) or "–")
 
 
@@ -110,7 +110,7 @@ def channel(channel_id: str) -> Block:
 
 
 def rich_line(text: str, **elements: Block) -> Block:
-    """Return a line of rich text; a name in braces is one of the elements."""
+    """Return a line of rich text; the element of the same name replaces a name in braces."""
     parts = enumerate(re.split(r"\{(\w+)\}", text))
     line = [elements[part] if place % 2 else leaf(part) for place, part in parts if part]
     return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": line}]}
@@ -138,9 +138,9 @@ def actions(*elements: Block) -> Block:
 
 
 def page_turns(action_id: str, pages: Mapping[str, int]) -> list[Block]:
-    """Return the row of buttons to other pages, by their labels; empty without any.
+    """Return a row with a button for each of the `pages`, whose keys are the labels; empty without pages.
 
-    Slack accepts an action's id once per row, so the page's number follows it.
+    Slack accepts an action's id once per row, so the page's number is added to the id.
     """
     return [actions(*(button(label, f"{action_id}{page}", "page") for label, page in pages.items()))] if pages else []
 
@@ -175,14 +175,14 @@ def divider() -> Block:
 
 
 def static_select(action_id: str, options: Mapping[str, str], *, chosen: str) -> Block:
-    """Return a menu of labels by value; the chosen one is shown."""
+    """Return a menu of `options`, which are labels by value; the option with the value `chosen` is shown."""
     listed = [{"text": {"type": "plain_text", "text": shorten(label, 75)}, "value": v} for v, label in options.items()]
     initial = next((option for option in listed if option["value"] == chosen), listed[0])
     return {"type": "static_select", "action_id": action_id, "options": listed, "initial_option": initial}
 
 
 def link(address: str, label: str) -> str:
-    """Return a link in mrkdwn; both parts are escaped. Slack ends the URL at the first pipe only."""
+    """Return a link in mrkdwn; both parts are escaped. The label may contain a pipe: only the first ends the URL."""
     return f"<{escape(address)}|{escape(label)}>"
 
 
@@ -207,7 +207,7 @@ _MAX_NOTES = 450
 
 
 def notes_block(sentences: Iterable[str]) -> list[Block]:
-    """Return untrusted sentences in one grey line; empty if they are empty."""
+    """Return a block with untrusted sentences in one grey line; no block if all sentences are empty."""
     shown = " ".join(filter(None, map(one_line, sentences)))
     return [context(escape(shorten(shown, _MAX_NOTES)))] if shown else []
 

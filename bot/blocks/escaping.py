@@ -17,7 +17,7 @@ _SPACES = re.compile(r"[\x0b\x0c\x1c-\x1f]")
 _UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
-# A word may end in the underscores of emphasis.
+# The underscores of emphasis may follow the word.
 _BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)(?![^\W_]))", re.IGNORECASE)
 
 
@@ -62,7 +62,7 @@ def code(text: str) -> str:
     return f"`{escape(one_line(text)).replace('`', 'ˋ')}`"
 
 
-# Our own dates: the form without a link, so that an imitation can only be a date.
+# Matches the dates that the app writes. They have no link, so a text that imitates them can only show a date.
 _DATE = re.compile(r"(<!date\^\d{1,12}\^[^<>|^]*\|[^<>|]*>)")
 _TYPES_WITH_MENTIONS = frozenset({"mrkdwn", "markdown"})
 """The types of text in which Slack finds mentions; plain_text and rich_text are shown unchanged."""

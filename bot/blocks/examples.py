@@ -23,7 +23,7 @@ PROMPTS = tuple(SuggestedPrompt(*one) for one in LINES.items())
 
 
 def examples() -> dict[str, str]:
-    """Return the examples by their labels in the current language, in which questions are typed, too."""
+    """Return the examples by their labels; both are in the current language."""
     return {_(label): _(line) for label, line in LINES.items()}
 
 
@@ -51,5 +51,5 @@ _REPLIES = {
 
 
 def greeting_message(kind: str = "") -> OutgoingMessage:
-    """Render the reply to small talk of this kind, by default of any."""
+    """Render the reply to small talk; `kind` is "thanks", "goodbye" or "greeting", and empty for any other."""
     return spoken(section(_(_REPLIES[kind])), *example_buttons())

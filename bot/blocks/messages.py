@@ -90,9 +90,10 @@ def _rich_text_texts(elements: list[Block]) -> Iterator[str]:
 
 
 def pack(blocks: Sequence[Block | Part], *, sources: str = "", quote: str = "") -> tuple[OutgoingMessage, ...]:
-    """Put blocks into messages in order; the titles of the `sources` end the last one's text.
+    """Put blocks into messages in order.
 
-    `quote` is the quoted question above the first message; every other message quotes it with its number.
+    `sources` are the titles of the sources, with which the last message's text ends. `quote` is the quoted question
+    above the first message; every other message repeats the quotation next to its number.
     """
     groups: list[list[Block | Part]] = []
     size = count = 0
@@ -164,7 +165,7 @@ def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
 
 
 LATE_AFTER_SECONDS = 600.0
-"""An answer to an older message mentions its age. Slack delivers events again for up to a day.
+"""An answer to a message that is older than this mentions its age. Slack delivers events again for up to a day.
 
 https://docs.slack.dev/apis/events-api/#errors
 """
@@ -177,7 +178,7 @@ def late_note(seconds: float) -> str:
 
 
 def late_message(text: str, seconds: float, *, question_id: str) -> OutgoingMessage:
-    """Ask whether a question of this age in seconds still matters, with a button that asks it."""
+    """Render the question whether the asker still wants an answer after `seconds`, with a button that starts it."""
     asked = escape(shorten(one_line(text), _MAX_STOPPED))
     if asked:
         said = _("You asked “{question}” {age} ago, and it reached me only now. Do you still want an answer?")
@@ -192,7 +193,7 @@ _MAX_EXCERPT = 300
 
 
 def asked_message(text: str, *, lead: str = "", about: str = "", link: str = "") -> OutgoingMessage:
-    """Render a question from a form: the message in whose thread the answer comes.
+    """Render the message that shows a question from a form; the answer comes in this message's thread.
 
     `about` is a message that the question is about; its beginning is quoted, and `link` leads to it.
     """
@@ -220,7 +221,7 @@ def without_blocks(message: OutgoingMessage) -> OutgoingMessage:
 
 
 LATE_SECONDS = 120.0
-"""If the question is older than this, the message mentions its age."""
+"""If a question is older than this, the direct message with its answer mentions its age."""
 _QUESTION = 150
 
 
@@ -273,7 +274,11 @@ _WHY_DIRECTLY = {
         "Slack didn’t confirm the rest of my answer for everyone there, so here it is again as a direct message to you."
     ),
 }
-"""Why an answer, or the rest of it, comes as a direct message: unconfirmed or refused, to everyone or not."""
+"""The sentences on why an answer comes as a direct message.
+
+The keys are whether Slack left the posted answer unconfirmed, whether it was for everyone, and whether only the rest of
+it comes.
+"""
 
 
 FailureAction = Literal["retry", "past_week"]
@@ -293,7 +298,7 @@ def failure_message(
 ) -> OutgoingMessage:
     """Render a failure; `sentence` is not escaped yet, `action` is the button, None for no button.
 
-    `question` is quoted above it, empty if its readers see it anyway.
+    `question` is quoted above the failure; it is empty if the readers see the question anyway.
     """
     shown, found_by = escape(shorten(sentence, 1_000)), _("Reference {code}").format(code=code(reference))
     asked = question_line(question, Audience.ASKER)

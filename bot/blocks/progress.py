@@ -76,7 +76,7 @@ def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) 
 
 
 def progress_line_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
-    """Render the same in one line without the seconds, for a message that is shown once."""
+    """Render the searches and pages in one line without the seconds, for a message that is not updated."""
     text = progress_text(queries, sources)
     return spoken(section(text), stop_button(question_id))
 
@@ -105,7 +105,7 @@ def _searched(queries: Sequence[str], *, done: bool) -> str:
 
 
 def _sites(sources: Sequence[Source]) -> list[tuple[str, str]]:
-    """Return the sites of the first sources, each once, with an address there."""
+    """Return the sites of the first sources, each once, with the address of one of its pages."""
     sites: dict[str, str] = {}
     for source in sources:
         address = link_url(source)
@@ -122,7 +122,7 @@ def written_message(text: str, *, question_id: str) -> OutgoingMessage:
 
 
 def growing_message(text: str, *, question: str, question_id: str) -> OutgoingMessage:
-    """Render the first sentences of a private answer; they also read well if Slack shows the whole answer below."""
+    """Render the first sentences of a private answer, in a way that reads well above the whole answer, too."""
     above = question_line(question, Audience.ASKER)
     return spoken(*above, markdown(text), context(_(STILL_WRITING)), stop_button(question_id))
 
@@ -140,7 +140,7 @@ def broken_off_blocks(
     """Return the blocks after the sources of an answer that broke off after some text was shown.
 
     A `refusal`, which is not escaped, is shown instead of a button to try again. `limit` is the seconds after which the
-    app ended the answer.
+    app ended the answer, None if the answer broke off by itself.
     """
     if refusal:
         said = _("This is only a part. {refusal} Reference {code}")
@@ -154,7 +154,7 @@ def broken_off_blocks(
 
 
 def stopped_note(answer: Answer, *, question_id: str) -> OutgoingMessage:
-    """Render the note that an answer was stopped, with its text in the messages above."""
+    """Render the note that an answer was stopped; the messages above have the answer's text."""
     return spoken(*stopped_blocks(answer, question_id=question_id), sources=titles_of(answer))
 
 

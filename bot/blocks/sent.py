@@ -24,17 +24,17 @@ MAX_CHARS = 60_000
 """The most characters shown in all: Slack accepts views of at most 250 KB."""
 
 SHORT = 100
-"""The longest value that is shown on one line with others."""
+"""The most characters of a value that shares a block with other values."""
 
 
 _INTRO = N_("I sent this for your answer, word for word. Your name, your e-mail address and your id were not sent.")
 
 
 def sent_blocks(sent: SentRequests, *, question: str = "", interrupted: int = 0) -> list[Block]:
-    """Return the blocks of a modal on the requests of a question; if they are too long, a part with a note.
+    """Return the blocks of a modal with the requests of a question; if not all fit, the first ones and a note.
 
-    The question comes first, unless it was redacted. `interrupted` is how often the work on the question was, since
-    requests may then appear twice.
+    The question comes first, unless something was redacted. `interrupted` is how often the work on the question was
+    interrupted, because requests may then appear twice.
     """
     count = len(sent.requests) + sum(sent.not_kept.values())
     facts = [ngettext("{count} request", "{count} requests", count), left_out_text(sent.left_out)]
@@ -70,7 +70,7 @@ def _title(number: int, request: SentRequest) -> str:
 
 
 def interrupted_note(times: int) -> str:
-    """Return why requests may appear twice; `times` is how often the work was interrupted."""
+    """Return a sentence on why requests may appear twice; `times` is how often the work was interrupted."""
     return ngettext(
         "I was interrupted {count} time while I worked on this, and began again. "
         "What I had sent before is listed, too.",
@@ -81,7 +81,7 @@ def interrupted_note(times: int) -> str:
 
 
 def not_kept_note(count: int) -> str:
-    """Return the sentence that the texts of some requests in the middle are not saved."""
+    """Return the sentence that the texts of the next `count` requests were not saved."""
     return ngettext(
         "{count} more request were sent here. Their text was too long to keep.",
         "{count} more requests were sent here. Their text was too long to keep.",
@@ -95,7 +95,7 @@ def _plain(text: str) -> Block:
 
 
 def _texts(request: SentRequest) -> Iterator[str]:
-    """Yield the texts of a request, each after its name; short values share one."""
+    """Yield the texts of a request, each after its name; neighbouring short values share one text."""
     for short, values in groupby(_values(request), key=lambda one: len(one[1]) <= SHORT and "\n" not in one[1]):
         if short:
             yield "\n".join(f"{name}: {value}" for name, value in values)

@@ -8,7 +8,10 @@ from bot.translation import gettext as _
 from perplexity.limiter import TIERS
 
 PEOPLE_PER_QUESTION = 20
-"""The people for whom a question per minute is enough: three in one's busiest hour are one in 20 minutes."""
+"""The number of people for whom one question per minute is enough.
+
+In the busiest hour, a person asks three questions, which is one in 20 minutes.
+"""
 
 _SOURCES = {
     "tier": N_("what a new key has, until a reply says more"),

@@ -34,7 +34,7 @@ _SITE = 60
 _ADDRESS = 200
 _ESCAPED_ADDRESS = 2_200
 _LONGEST_ESCAPE = 6
-"""The longest form of an escaped character: `&amp;` and a joiner."""
+"""The most characters of one escaped character: `&amp;` and a joiner."""
 
 
 MAX_SITES = 3
@@ -43,14 +43,14 @@ MAX_SITES = 3
 def source_line(cited: Sequence[Source], others: Sequence[Source] = ()) -> list[Block]:
     """Return a line with linked sites of the first sources, and the number of further sources.
 
-    If no source is cited, it is a line on the `others`, which were also read.
+    If no source is cited, the line names sites of the `others`, which were read, too.
     """
     sites: dict[str, Source] = {}
     for source in cited or others:
         if len(sites) < MAX_SITES:
             sites.setdefault(_site(source), source)
     more = len(cited) + len(others) - len(sites)
-    # No line begins with the number.
+    # No-break spaces keep the number from beginning a line.
     rest = f"\N{NO-BREAK SPACE}·\N{NO-BREAK SPACE}+{more}" if more else ""
     # Long addresses leave no space for three links.
     versions = (" · ".join(_site_links(sites.values(), linked=linked)) for linked in range(MAX_SITES, -1, -1))
@@ -103,7 +103,7 @@ _ADDRESS_AS_TITLE = re.compile(r"\W*(?:[a-z][a-z0-9+.-]*:)?(?://|\\\\)|\W*(?=www
 
 
 def _names_another_site(title: str, address: str) -> bool:
-    """Return whether a title looks like an address of another site than its page's: no link may have such a title."""
+    """Return whether a title looks like an address on another site than its page; no link may have such a title."""
     match = _ADDRESS_AS_TITLE.match(title)
     return match is not None and hostname(f"https://{title[match.end() :].partition(' ')[0]}") != hostname(address)
 

@@ -1,4 +1,4 @@
-"""Makes the text of a message, which screen readers read and notifications show: all its words, states first.
+"""Makes a message's text for screen readers and notifications: all words of its blocks, states and warnings first.
 
 https://docs.slack.dev/reference/methods/chat.postMessage#text-blocks-attachments
 """
@@ -19,12 +19,12 @@ from bot.translation import gettext as _
 from perplexity.markdown import regions
 
 MAX_BYTES = 3_900
-"""`chat.update` counts bytes and accepts 4,000; one limit serves all methods."""
+"""The most bytes of a text. `chat.update` accepts 4,000 bytes; the same limit is used for all methods."""
 
 REST = N_("The rest is in the message.")
 
 REFERENCE = re.compile(r"\[\[(\d+)\]\]\(([^()\s]+)\)")
-"""A citation of ours in Markdown."""
+"""Matches a citation as the app writes it in Markdown: `[[1]](address)`."""
 
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[\w+#.-]*")
 _FENCE_END = re.compile(r"\n[ \t>]*(?:`{3,}|~{3,})\s*\Z")
@@ -40,7 +40,7 @@ _EMPHASIS = (
 )
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?: ?\[\d+\])*(?=\s)|[。！？]|\n")
 _MARKUP = "*_~#|\\`-=:"
-# Noncharacters stand for the signs of words and code that are no markup until all markup is removed.
+# While markup is removed, noncharacters replace the signs that are part of words or code.
 _HIDDEN = {ord(sign): 0xFDE0 + place for place, sign in enumerate(_MARKUP)}
 _NO_MRKDWN = {ord(sign): _HIDDEN[ord(sign)] for sign in _MARKUP if sign not in "*_~"}
 _SHOWN = {held: sign for sign, held in _HIDDEN.items()}
@@ -49,15 +49,14 @@ _EDGES = " \t>|-=:*_"
 
 
 def spoken(*blocks: Block, sources: str = "") -> OutgoingMessage:
-    """Return a message of blocks with its text."""
+    """Return a message with these blocks, and the text that is made of them by `fallback_text`."""
     return OutgoingMessage(text=fallback_text(blocks, sources=sources), blocks=blocks)
 
 
 def fallback_text(blocks: Iterable[Block | Part], *, sources: str = "") -> str:
-    """Return the words of blocks as in `all_words`; never empty.
+    """Return the words of blocks, as `all_words` does, but cut to the length that Slack accepts; never empty.
 
-    What is longer than Slack accepts ends with a whole sentence. `sources` are the titles of an answer's sources, which
-    come last.
+    If possible, the cut is at the end of a sentence. `sources` are the titles of an answer's sources, which come last.
     """
     return fit(all_words(blocks, sources=sources)) or "…"
 
@@ -70,7 +69,7 @@ def all_words(blocks: Iterable[Block | Part], *, sources: str = "") -> str:
 
 
 def fit(text: str) -> str:
-    """Return escaped text, of which the end is left out if it is longer than Slack accepts."""
+    """Return an escaped text; if it is longer than Slack accepts, `REST` replaces its end."""
     if len(text.encode()) <= MAX_BYTES:
         return text
     rest = _(REST)
@@ -89,7 +88,7 @@ def _is_state(block: Block | Part) -> bool:
 
 
 def _words(block: Block | Part) -> str:
-    """Return what a block says, with the signs that are no markup hidden."""
+    """Return the words of a block, with noncharacters in place of the signs that are no markup."""
     if isinstance(block, Part):
         return _markdown_words(block.stretches)
     match block["type"]:
@@ -128,7 +127,10 @@ def _sites(task: Block) -> list[str]:
 
 
 def _rich_words(element: Block) -> str:
-    """Return the words of rich text; Slack knows the names of people and channels, commands take the ids."""
+    """Return the words of rich text, with the ids of people and channels.
+
+    Only Slack knows their names; commands accept the ids.
+    """
     match element["type"]:
         case "text" | "link" | "raw_text":
             return _hide(element["text"])
@@ -158,9 +160,9 @@ def _mrkdwn_words(text: str) -> str:
 
 
 def _bare(code: str) -> str:
-    """Return code without the signs around it; joiners keep it apart from emphasis next to it."""
+    """Return code without its fences or backticks; joiners keep inline code apart from emphasis next to it."""
     fence = _FENCE.match(code)
-    # Code inside a line may begin as a block does, and may have several lines; it ends behind its last word.
+    # Inline code may also begin with a fence and have several lines, but its last backticks follow a word.
     if fence and (_FENCE_END.search(code) or not code.endswith("`")):
         return _FENCE_END.sub("", code[fence.end() :])
     return f"{WORD_JOINER}{code.strip('`')}{WORD_JOINER}"
@@ -172,14 +174,14 @@ def _hide(words: str) -> str:
 
 def _without_markup(text: str) -> str:
     text = _HEADING.sub(r"\1", text)
-    # Emphasis may be in emphasis.
+    # Twice, because emphasis may contain emphasis.
     for signs in _EMPHASIS * 2:
         text = signs.sub(r"\2", text)
     return text
 
 
 def _lines(words: str) -> Iterator[str]:
-    """Yield the lines with words; a row of a table is a sentence."""
+    """Yield the lines that contain words; each row of a table becomes a sentence."""
     titles: list[str] = []
     for line, following in pairwise([*words.split("\n"), ""]):
         if "|" not in line:

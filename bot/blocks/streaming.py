@@ -20,9 +20,9 @@ from perplexity.types import Answer, AnswerKind, Source
 from perplexity.validation import MAX_ANSWER_LENGTH, shorten_answer
 
 _PIECE = 2_000
-"""The characters of the answer's text that are read for one piece, unless nothing in them is final."""
+"""The number of characters of the text that are read for one piece; if none is final, more are read."""
 _SHARE = 64
-"""A text is read again once it is longer by this part, so that all readings take time in proportion to its length."""
+"""A text is read again once it has grown by 1/64, so that all readings take time in proportion to its length."""
 _LONGEST = MAX_ANSWER_LENGTH - 1_000
 """The number of characters of a text that are certainly shown, even if the text is shortened."""
 _CLOSING = re.compile(r"\n[ >]*(`+)\Z")
@@ -30,9 +30,10 @@ _CLOSING = re.compile(r"\n[ >]*(`+)\Z")
 
 @dataclass(frozen=True, kw_only=True)
 class TextEnding:
-    """The end of a text. Unless `is_correct`, the answer does not begin with the shown text, which must be replaced.
+    """The result of `StreamedText.finish`.
 
-    `cited` are the text and its sources, as `number_citations` returns them.
+    If `is_correct` is False, the finished answer does not begin with the shown text, which must be replaced. `cited` is
+    the answer's text with its sources, as `number_citations` returns them.
     """
 
     is_correct: bool
@@ -47,8 +48,8 @@ class StreamedText:
     of dashes that makes a heading of the sentences above it.
 
     `feed` and `add_sources` only store their arguments, and may be called while another thread is in one of the other
-    methods; of these only one may run at a time. `blocks` is the most blocks that Slack makes of the current message,
-    `taken` is the model's text of what `take` and `first_sentences` have returned.
+    methods. Only one of those other methods may run at a time. `blocks` is the most blocks that Slack makes of the
+    current message. `taken` is the part of the model's text that `take` and `first_sentences` have returned rendered.
     """
 
     def __init__(self) -> None:
@@ -90,7 +91,7 @@ class StreamedText:
         self._sources = tuple(sources)
 
     def whole_clauses(self) -> str:
-        """Return the model's text up to the end of its last final clause, including all returned text.
+        """Return the model's text from its beginning up to the end of its last final clause.
 
         This takes as long as rendering the text.
         """
@@ -111,10 +112,10 @@ class StreamedText:
         return shown
 
     def take(self) -> str:
-        """Return the next piece, some clauses, or an empty string if nothing more is final.
+        """Return the next piece, which is some clauses, or an empty string if no more text is final.
 
-        A piece renders about 2,000 characters of the text, or more if less is not final; call this until there is no
-        piece. After `finish`, the pieces are those of the rest.
+        A piece renders about 2,000 characters of the text, or more if no clause in them is final; call this until it
+        returns an empty string. After `finish`, the pieces are the rest of the answer.
         """
         written, sources, whole = self._written, self._sources, self._whole
         if not self.is_due:
@@ -167,7 +168,7 @@ class StreamedText:
         return piece
 
     def finish(self, answer: Answer) -> TextEnding:
-        """Return the end of the finished answer's text; if it is correct, `take` returns the rest.
+        """Set the finished answer, and return whether the shown text is correct; if so, `take` returns the rest.
 
         This takes as long as rendering the answer.
         """
@@ -183,21 +184,22 @@ class StreamedText:
 
 
 def _readable(written: str) -> str:
-    """Return a text as far as it is known: a line feed may follow, which makes one line end of both."""
+    """Return the clean text, without a carriage return at its end: a line feed may follow and belong to it."""
     return clean(written.removesuffix("\r"))
 
 
 def _render(text: str, sources: Sequence[Source]) -> str:
-    """Return how the beginning of a text is shown; code that may still go on is left without its closing line."""
+    """Render the beginning of a text; code that may still go on is left without its closing line."""
     cited, document = number_citations(text, sources), parse(text)
     shown = render_whole(insert_placeholders(cited), [link_url(source) for source in cited.sources]).rstrip()
     return _CLOSING.sub("", shown).rstrip() if is_open_code(document, last_block(document)) else shown
 
 
 def render_answer_text(answer: Answer) -> tuple[str, CitedText]:
-    """Return an answer's text as Slack's Markdown, of any length, and the same with its markers.
+    """Return an answer's text as Slack's Markdown, of any length, and its citations as `number_citations` returns them.
 
-    `answer_messages` shows this text if it does not split the answer. Passages have no text, since they are blocks.
+    `answer_messages` shows this text if it does not split the answer. The text of an answer that consists of passages
+    is empty, since passages are blocks.
     """
     answer = shorten_answer(answer)
     is_text = answer.kind is not AnswerKind.PASSAGES or not answer.passages
@@ -207,9 +209,10 @@ def render_answer_text(answer: Answer) -> tuple[str, CitedText]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Seam:
-    """The text between two messages: `closing` ends the first, `opening` begins the second if its text continues.
+    """The text between two messages: `closing` ends the first one, and `opening` begins the second one.
 
-    `in_paragraph` is whether the first ends in a paragraph.
+    `opening` is needed only if a table or code continues in the second message. `in_paragraph` is whether the first
+    message ends in a paragraph.
     """
 
     closing: str = ""
@@ -245,7 +248,7 @@ def _seam(message: str) -> _Seam:
     if last.kind is BlockKind.FENCE and is_open_code(document, last):
         before = line[: line.find(last.markup)]
         inner = re.sub(r"[^\s>]", " ", before)
-        # Indented code is continued inside a list item: outside, the indented line that ends it might not end it.
+        # Indented code is continued in a list item: outside of one, the indented line that closes it might not count.
         item = before if before.strip() else f"{'-':<{len(before)}}" if len(before) > 1 else before
         return _Seam(closing=f"\n{inner}{last.markup}", opening=f"{item}{last.markup}{last.info}\n")
     return _Seam(in_paragraph=document.blocks[-1].depth == 0 and last.kind is BlockKind.PARAGRAPH)

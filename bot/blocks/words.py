@@ -16,7 +16,7 @@ _WARNING = ":warning:"
 STOPPED = N_("You stopped this answer.")
 STILL_WRITING = N_("still writing…")
 STATES = (_WARNING, STOPPED, STILL_WRITING)
-"""The beginnings of the small lines that say what a message is, whatever their place in it."""
+"""The beginnings of the small lines on the state of a message, wherever they are in the message."""
 
 
 def warning(sentence: str) -> str:
@@ -47,7 +47,7 @@ def ago(seconds: float) -> str:
 
 
 def age(seconds: float) -> str:
-    """Return an age in full hours or, below one, in minutes: "2 hours"."""
+    """Return an age in full hours, such as "2 hours", or in minutes if it is less than one hour."""
     hours, minutes = divmod(round(seconds / 60), 60)
     if hours:
         return ngettext("{count} hour", "{count} hours", hours)
@@ -70,7 +70,7 @@ def moment(at: datetime) -> str:
 
 
 def short_moment(at: datetime) -> str:
-    """Return a date and time in the fewest words, otherwise as `moment` does."""
+    """Return a date and time as `moment` does, but without a word between them."""
     return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} {{time}}|{_date_and_time(at)}>"
 
 
@@ -85,7 +85,7 @@ def time_of_day(at: datetime) -> str:
 
 
 def short_time(at: datetime) -> str:
-    """Return a time of day to the minute, otherwise as `time_of_day` does."""
+    """Return a time of day as `time_of_day` does, but without seconds."""
     return f"<!date^{int(at.timestamp())}^{{time}}|{at.astimezone(UTC):%H:%M} UTC>"
 
 

@@ -1,11 +1,11 @@
-"""The most that a call may cost while its cost is unknown, by effort; later the ledger has the real costs."""
+"""The cost that is reserved for a call, by its effort, until the ledger knows the costs of enough real calls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 SEARCH, POSTS, AGENT = "search", "posts", "agent"
-"""Efforts of calls without one: a search, a look at posts on X, a step of the agent's model."""
+"""Names in place of the effort of calls without one: a search, a look at posts on X, a step of the agent's model."""
 
 CEILINGS: Mapping[str, int] = {
     SEARCH: 20_000,

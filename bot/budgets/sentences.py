@@ -21,7 +21,10 @@ WHOSE: Mapping[Scope, str] = {
 
 
 def over_budget_sentence(over: OverBudget, *, effort: str, fits: str = "") -> str:
-    """Return why a call is refused, when its budget resets, and the next step; `fits` is an effort that fits."""
+    """Return a sentence on why a call is refused, when its budget resets and what to do; `fits` is an effort that fits.
+
+    `fits` is empty if no effort fits.
+    """
     if not over.allowed:
         sentence = _("{whose} is {allowed}, so I can’t make paid searches for it. Ask an admin for more.")
     elif fits:
@@ -51,7 +54,7 @@ def first_budget_sentence(amount: int, *, slash: str) -> str:
 
 
 def too_fast_sentence(wait: RateWait | None) -> str:
-    """Return why a question that came too fast is refused, and when to ask again."""
+    """Return a sentence on why a question that came too soon is refused, and when to ask again."""
     when = _("in a minute") if wait is None else _wait(wait.seconds)
     if wait is not None and wait.kind == "channel":
         return _("Many questions were asked in this channel in a short time. Ask again {wait}.").format(wait=when)

@@ -33,6 +33,6 @@ def in_order(commands: Iterable[Command[Any, Any]]) -> tuple[Command[Any, Any], 
 def with_built(
     commands: Iterable[Command[Any, Any]], built: Iterable[Command[Any, Any]]
 ) -> tuple[Command[Any, Any], ...]:
-    """Return the commands, with those of the same name replaced by `built` ones."""
+    """Return the commands; a command in `built` replaces the one with the same name."""
     by_name = {command.name: command for command in built}
     return tuple(by_name.get(command.name, command) for command in commands)

@@ -118,7 +118,7 @@ NO_QUESTION = N_("Write your question.")
 
 @dataclass(frozen=True, kw_only=True)
 class AskRequest:
-    """A question; `agent` sends it to the agent.
+    """A question; `agent` is whether the agent answers it.
 
     `public` shows the answer to everyone in the channel; a `private` one stays private, whatever the settings say.
     """
@@ -221,10 +221,10 @@ async def answer(
 async def _earlier(
     context: CommandContext, preferences: PreferenceStore | None
 ) -> tuple[tuple[Answer, datetime] | None, str]:
-    """Return the answer with which the new one is compared, and the time of its question; None without one.
+    """Return the earlier answer to compare the new one with, together with the time of its question, and a note.
 
-    The second value is a note for the asker if there is such an answer but the rules of its channel no longer allow it.
-    Raises database errors.
+    The answer is None if there is none, or if the rules of its channel no longer allow its sources. In the second case,
+    the note tells the asker so; otherwise it is empty. Raises database errors.
     """
     parent = context.parent if context.row.action == RECHECK else None
     if parent is None or not isinstance(parent.result, Answer):
@@ -240,7 +240,7 @@ async def _earlier(
 
 
 def _pages(context: CommandContext) -> tuple[Source, ...]:
-    """Return the pages that the question is about, within the sites of the rules; empty for a question for the web.
+    """Return the pages that the question is about and the rules allow; empty if the question is for the web.
 
     Raises PerplexityError if the question is about pages, and none is left.
     """
@@ -256,10 +256,10 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
 
 
 def write_question(typed: str, *, public: bool | None) -> str:
-    """Return the text that asks a question as it is typed: nothing in it is an option.
+    """Return the text for `/ask` that asks a typed question, of which no word counts as an option.
 
-    If `public`, the answer is for everyone; if False, for the asker alone despite settings; None leaves this to the
-    place.
+    If `public` is True, the answer is for everyone; if False, it is for the asker alone despite settings; if None, the
+    place of the question decides.
     """
     options = visibility_options(public=public is True, private=public is False)
     return " ".join([*options, "--", escape(typed.strip())])

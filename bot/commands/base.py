@@ -52,8 +52,8 @@ class ValueKind(Enum):
 class Option:
     """One option of a command, for the parser, the help and the form.
 
-    `name` is such as `--recency`. `value` is the form of its value, empty for a flag; for a choice it has all values,
-    separated by `|`. `label` is its title in a form.
+    `name` includes the dashes, such as `--recency`. `value` describes the option's value, such as `YYYY-MM-DD`, and is
+    empty for a flag; for a choice it lists all values, separated by `|`. `label` is the option's title in a form.
     """
 
     name: str
@@ -76,9 +76,9 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandForm:
-    """The command in the modal for questions: its `title` in the menu, and a field for the `text`.
+    """How the modal for questions offers a command: its `title` in the menu, and the label of the field for its `text`.
 
-    `missing` is the message if the text is empty. If there are `categories`, one of these words comes before the text,
+    `missing` is the message if the field is empty. If there are `categories`, one of these words comes before the text,
     and the text is `optional`.
     """
 
@@ -125,7 +125,7 @@ AtOnce = Callable[[str, str, str], Awaitable[str]]
 
 
 async def _needs_stores(request: object, context: CommandContext) -> Any:
-    """Answer nothing: only the command built with its stores, in `bot/app.py`, can answer."""
+    """Raise NotImplementedError: only a command that was built with its stores in `bot/app.py` can answer."""
     raise NotImplementedError(context.row.command)
 
 
@@ -166,7 +166,7 @@ class Command(Generic[Request, Result]):
     """Whether the help lists it for admins only."""
 
     effort: Effort | None = None
-    """The required effort."""
+    """The effort that the command requires, which the rules must allow; None if it requires none."""
 
     keeps_stages: bool = False
     """Whether it saves the finished parts of an answer, so that nothing is paid for twice if it runs again."""
@@ -212,7 +212,7 @@ class Command(Generic[Request, Result]):
     """The beginning of the message that the answer replaces."""
 
     stoppable: bool = False
-    """Whether that message has a button that stops the question."""
+    """Whether the message that the answer replaces has a button that stops the question."""
 
     render_pending: Callable[[Request, str, bool], OutgoingMessage] | None = None
     """Renders another pending message, from the request, the question's id and whether everyone sees the answer."""
@@ -224,7 +224,7 @@ class Command(Generic[Request, Result]):
     """Acts for an admin within the listener, when waiting behind other questions would be too late."""
 
     refusal: str = ""
-    """The reply to people who may not do this."""
+    """The reply to people who may not use `at_once`."""
 
     render: Callable[[Result, Request, Audience], Reply]
     """Renders the result for its readers in the conversation of the question."""
@@ -236,16 +236,16 @@ class Command(Generic[Request, Result]):
     """Returns the end of a result whose text was shown while it was written."""
 
     buttons: Callable[[Result, Request], AnswerButtons | None] | None = None
-    """Returns the actions for a result; None if it has no content."""
+    """Returns the facts that decide the buttons below a result; None if the result has no content."""
 
     keep: Callable[[Result], object] = _itself
-    """Returns the answer or the search results for these buttons."""
+    """Returns the answer or the search results that are saved for the buttons."""
 
     remember: Callable[[Result], str] | None = None
-    """Returns the part of a result that goes with the next question of its conversation."""
+    """Returns the part of a result that is sent with the next question of its conversation."""
 
     nothing_found: Callable[[Request], str] | None = None
-    """Returns a sentence on the search without results."""
+    """Returns the sentence for a search without results."""
 
     render_failure: Callable[[Request, str, str], OutgoingMessage] | None = None
     """Renders a failure, from the request, a sentence and a reference."""
@@ -282,8 +282,8 @@ class Command(Generic[Request, Result]):
     ) -> OutgoingMessage:
         """Render the message that the answer to a request replaces; `ahead` is a sentence on the wait.
 
-        A `public` answer to a slash command is posted next to it, so the message must stay true in case it cannot be
-        deleted.
+        A `public` answer to a slash command is posted next to the message, whose text must therefore stay true if the
+        message cannot be deleted.
         """
         waits = [section(ahead)] if ahead else []
         if self.render_pending is not None:

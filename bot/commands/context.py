@@ -60,7 +60,7 @@ class Progress(Protocol):
 
     @property
     def milestones_shown(self) -> int:
-        """The number of milestones shown before: by the pending message, or before a restart."""
+        """The number of milestones that were shown by the pending message, or before a restart."""
         ...
 
     @property
@@ -111,7 +111,7 @@ class CommandContext:
 
     services: Services
     on_run: Callable[[str], Awaitable[None]] | None = None
-    """Records a new background run."""
+    """Records the id of a new background run."""
 
     check_cancelled: Callable[[], Awaitable[None]] | None = None
     """Raises RequestCancelled once the answer is no longer wanted."""

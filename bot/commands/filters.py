@@ -207,5 +207,5 @@ def contradiction(option: str, other: str, why: str = "") -> str:
 
 
 def value_not_allowed(option: str, value: str, *, allowed: str) -> str:
-    """Return a sentence that an option cannot have a value; `allowed` lacks the last full stop."""
+    """Return the text that an option cannot have a value; `allowed` is a sentence without its full stop."""
     return _("`{option}` cannot be {value}. {allowed}.").format(option=option, value=value, allowed=allowed)

@@ -153,7 +153,7 @@ def _unknown_command(word: str | None, nearest: str | None) -> Iterator[str]:
 
 
 def _command_line(slash: str, *rest: str) -> str:
-    """Return a line to type; in a direct message it has no prefix."""
+    """Return a line to type, as code; `slash` is empty in a direct message, where no prefix is needed."""
     return code(" ".join(filter(None, (slash, *rest))))
 
 

@@ -49,7 +49,7 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class NewsRequest:
-    """A category and a topic, empty for any; `text` is both as typed.
+    """A category and a topic, which is empty for any topic; `text` is both as they were typed.
 
     `public` shows the news to everyone in the channel, `private` only to the asker despite settings.
     """

@@ -1,7 +1,7 @@
 """Parses a command's text into options and the remaining text.
 
 Slack escapes `& < >` and wraps links and mentions; clients turn `--` into a dash and straight quotes into curly ones.
-Text that looks like an option is text inside quotes or backticks, or after ` -- `.
+Inside quotes or backticks, or after ` -- `, a word that looks like an option belongs to the text.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def abbreviate(value: str) -> str:
 
 
 def choose_from(choices: Sequence[str], *, meant: str | None) -> str:
-    """Return the choices as mrkdwn, after the one that was probably meant."""
+    """Return a sentence with the choices as mrkdwn; if one was probably `meant`, a question on it comes first."""
     hint = _("Did you mean {name}?").format(name=f"`{meant}`") + " " if meant else ""
     *names, last = (f"`{one}`" for one in choices)
     return hint + _("Choose from: {names} and {last}.").format(names=", ".join(names), last=last)
 
 
 def unknown_name(name: str, names: Sequence[str]) -> str:
-    """Return the sentence that a file has an unknown name, with the known ones."""
+    """Return the sentence that a settings file contains an unknown name, with the known names."""
     meant = closest_match(name, names)
     if meant is None:
         return _("there is no {name}; It takes {names}").format(name=repr(name), names=", ".join(names))
@@ -76,9 +76,9 @@ class CommandWord:
 
 
 def tokenize(text: str) -> list[CommandWord]:
-    """Split a text at spaces outside double quotes and backticks, and outside quotes around a value.
+    """Split a text at spaces that are neither inside double quotes or backticks nor inside quotes around a value.
 
-    Only the first `=` of an option starts a value. Runs in linear time.
+    Only the first `=` of an option starts a value. The function runs in linear time.
     """
     if not _QUOTE.search(text):
         return [CommandWord(text=word[0], start=word.start(), end=word.end()) for word in _WORD.finditer(text)]
@@ -102,7 +102,7 @@ class _QuoteIndex:
 
     text: str
     ticks: dict[int, int]
-    """The longest later run of backticks, by the position after each run."""
+    """The length of the longest later run of backticks, by the end of each run."""
     double: int
     single: int
 
@@ -117,7 +117,10 @@ class _QuoteIndex:
         return cls(text=text, ticks=ticks, double=_last_match(_PHRASE_END, text), single=_last_match(_VALUE_END, text))
 
     def end(self, start: int, *, single: bool) -> int | None:
-        """Return the end of the phrase that opens at `start`; None if there is none or it is not closed."""
+        """Return the end of the phrase that opens at `start`; None if none opens there, or a quote is not closed.
+
+        Backticks that are not closed are a phrase by themselves. `single` is whether single quotes open a phrase.
+        """
         text, sign = self.text, self.text[start]
         if sign == "`":
             after = _skip(_BACKTICKS, text, start)
@@ -258,8 +261,8 @@ def parse_options(text: str, parser: OptionParser) -> Arguments:
 def write_arguments(options: Iterable[tuple[Option, str]], text: str) -> str:
     """Return the line that a person would type for these options and this text, as Slack would send it.
 
-    `parse_options` returns the same values and the same text for it; a flag has an empty value. Raises UsageError for a
-    value that cannot be typed.
+    For this line, `parse_options` returns the same values and the same text. A flag has an empty value. Raises
+    UsageError for a value that cannot be typed.
     """
     given = [(option, " ".join(value.split())) for option, value in options]
     parser = OptionParser(options=tuple(option for option, __ in given), max_length=len(text))
@@ -318,7 +321,7 @@ def is_help_request(text: str) -> bool:
 def _parse_tokens(
     words: Sequence[CommandWord], parser: OptionParser, *, literal: Collection[int]
 ) -> tuple[list[_ParsedOption], set[int]]:
-    """Return the options and the indexes of tokens that are not text; tokens at `literal` are text."""
+    """Return the options, and the indexes of the words that are not text; words with an index in `literal` are text."""
     given: list[_ParsedOption] = []
     taken: set[int] = set()
     place, text_seen, dashes = 0, False, 0

@@ -36,11 +36,11 @@ class SlashCommand:
 
 @dataclass(frozen=True, kw_only=True)
 class RoutedCommand:
-    """The command and text of a slash command.
+    """The command that a typed slash command means, and the text for it.
 
-    `command` is None for the list of commands; `unknown` is then a word that names no command, and `closest` a name
-    that it resembles. `help` asks for the command's help. `rest` is the text for the command; `slash` is the command as
-    the user typed it, such as `/x-ask` or `/pplx ask`.
+    `command` is None if the reply is the list of commands; `unknown` is then the typed word, if it names no command,
+    and `closest` is a command's name that this word resembles. `help` is whether the user asks for the command's help.
+    `rest` is the text for the command; `slash` is the command as the user typed it, such as `/x-ask` or `/pplx ask`.
     """
 
     command: Command[Any, Any] | None
@@ -73,7 +73,7 @@ def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -
 
 
 def _match_suffix(name: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
-    """Return the command with the longest name that ends this one."""
+    """Return the command with the longest name with which `name` ends; None if there is none."""
     fitting = [command for command in commands if command.has_slash_command and name.endswith(command.name)]
     return max(fitting, key=lambda command: len(command.name), default=None)
 
@@ -108,8 +108,8 @@ def route_message(text: str, commands: Sequence[Command[Any, Any]]) -> tuple[str
     """Return the name of the command that a message means, and the text for it.
 
     A message that begins with the name of a slash command is that command if the rest can be parsed as its options and
-    text, or asks for help. Otherwise the whole message is a question for `/ask`. If `/ask` cannot parse it either, it
-    is the named command, which reports what is wrong.
+    text, or asks for help. Otherwise the whole message is a question for `/ask`. If `/ask` cannot parse the message
+    either, the named command gets the rest, and reports what is wrong.
     """
     name, *more = text.split(maxsplit=1) or [""]
     rest = "".join(more)
@@ -125,7 +125,7 @@ _OFFERED = frozenset({*LINES.values(), *(prompt.message for prompt in EXAMPLES)}
 
 
 def is_offered(command: str, text: str) -> bool:
-    """Return whether a question is one of the app's own offers, by a button or as a prompt, word for word."""
+    """Return whether a question is, word for word, one that the app itself offers by a button or as a prompt."""
     said = text if command == ASK.name else f"{command} {text}"
     return any(said in {one, _(one)} for one in _OFFERED)
 
@@ -150,7 +150,7 @@ class Invocation:
 
 
 NEW_CONVERSATION = "new"
-"""The direct message after which the next one starts a new conversation."""
+"""The text of a direct message after which the next direct message starts a new conversation."""
 
 
 def begins_conversation(text: str) -> bool:
@@ -211,9 +211,10 @@ FIRST_CALLS: Mapping[str, CallKind] = {
 def first_lane(
     question: NewQuestion, *, providers: Sequence[Provider], limiter: PostgresLimiter, shares: bool
 ) -> str | None:
-    """Return the lane of a question's first call for the current workspace; None if it needs no turn.
+    """Return the lane of a question's first call for the current workspace; None if the question needs no turn.
 
-    If answers are shared, one of the app's own offers takes its turn within its work.
+    With `shares`, answers to questions that the app itself offers are shared. Such a question takes its turn only while
+    it is worked on, since it may need no call.
     """
     kind = None if shares and is_offered(question.command, question.text) else FIRST_CALLS.get(question.command)
     first = next((one for one in providers if kind in one.capabilities), None)

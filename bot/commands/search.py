@@ -76,7 +76,7 @@ def _parse_count(number: str) -> int:
 
 
 async def answer(request: SearchRequest, context: CommandContext) -> SearchPage:
-    """Search, or find the next results after those with the clicked button. Raises PerplexityError."""
+    """Search, or find the results that follow those whose button was clicked. Raises PerplexityError."""
     shown = context.parent.result if context.parent is not None else None
     if not isinstance(shown, SearchPage):
         return SearchPage(results=await context.services.provider.search(request.query))

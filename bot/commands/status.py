@@ -32,14 +32,15 @@ _ISSUES = {
     ),
     "BillingError": (N_("{service} is out of credit."), N_("Buy credit for it.")),
 }
-"""The problem of a service that needs an admin, and its remedy, by the class of its error."""
+"""Problems that only an admin can solve, each with its remedy, by the name of the error's class."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Health:
-    """Finds problems. `services` answer questions, all of them free of charge if they are `free`.
+    """Finds the app's problems. `services` are the names of the services that answer; `free` is whether all are free.
 
-    `workers_alive` returns the number of workers, `found_by` finds further problems of a workspace.
+    `workers_alive` returns the number of running workers. The functions `found_by` return further problems of a
+    workspace.
     """
 
     services: Sequence[str]
@@ -51,7 +52,7 @@ class Health:
     found_by: Sequence[FindProblems]
 
     async def problems(self, team_id: str, spending: Spending) -> list[Problem]:
-        """Return the problems, first that no question can be answered. Raises database errors."""
+        """Return the problems, beginning with those of `_no_answers`. Raises database errors."""
         issues, silent = await self.attempts.admin_issues(), await self.attempts.silent(self.services)
         found = self._no_answers(spending, failing={*issues, *silent})
         for name, error in sorted(issues.items()):
@@ -73,7 +74,7 @@ class Health:
         return found
 
     def _no_answers(self, spending: Spending, *, failing: Set[str]) -> list[Problem]:
-        """Return why no question at all can be answered now, if so."""
+        """Return the problems of the services or the spending that keep every question from being answered now."""
         found, month = [], self._month(spending)
         if not self.services:
             found.append(

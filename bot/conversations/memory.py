@@ -51,7 +51,7 @@ def quote_message(question: str, message: str) -> str:
 
 
 def split_quoted(text: str) -> tuple[str, str]:
-    """Return the question in a text that `quote_message` made, and the message; the message is empty without one."""
+    """Return the question and the message in a text that `quote_message` made; in another text, no message."""
     question, _, rest = text.partition(f"\n\n{ABOUT}\n")
     quoted = re.fullmatch(r"(`{3,})\n(.*)\n\1", rest, re.DOTALL)
     return (question, quoted[2]) if quoted else (text, "")
@@ -95,9 +95,9 @@ def build_messages(
 
 
 def standalone_question(turns: Sequence[Turn], question: str) -> str:
-    """Return a question with the one before it, for a service that can only search; empty if it needs no context.
+    """Return a question with the previous question before it, for a service that can only search.
 
-    A long question is taken to be complete.
+    The text is empty if there are no `turns`, or if the question is so long that it is probably complete by itself.
     """
     if not turns or len(question) > MAX_SEARCHED:
         return ""

@@ -27,12 +27,12 @@ INSTRUCTION = Message(
 
 _LINE = re.compile(r"(\d)\. ([\w\"“„«¿].*)")
 _OPTION = re.compile(r"(?<!\S)[-\u2010-\u2015\u2212\ufe63\uff0d]+[^\W\d_]")
-"""A word that looks like an option: a reader could take it for one, and a page may want it to be."""
+"""Matches a word that looks like an option, for which it could be taken. A page may have planned that."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerWithNext(Answer):
-    """An answer, and a reader's likely next questions; none if the model used another form."""
+    """An answer, and a reader's likely next questions, which are empty if the model used another form."""
 
     next_questions: tuple[str, ...] = ()
 
@@ -61,7 +61,7 @@ def _read(rest: str) -> tuple[str, ...]:
 
 @dataclass(kw_only=True)
 class WithoutNextQuestions:
-    """Passes on the events of an answer without the text from the beginning of the block on."""
+    """Passes on the events of an answer, without the block of next questions and any text after its beginning."""
 
     on_event: Callable[[Event], None]
     _held: str = field(default="")

@@ -16,7 +16,7 @@ OTHER_PAGES = N_("No model could read the pages that you asked about, so these a
 UNCITED = N_("The answer cites none of the pages, so you can’t check what it rests on.")
 
 MAX_EXCERPT = 4_000
-"""Characters of one page's excerpt; twenty of them fit into a prompt with a conversation."""
+"""The most characters of one page's excerpt; twenty excerpts fit into a prompt with a conversation."""
 
 INSTRUCTIONS = """\
 Answer the user's last question from the pages in <pages> alone, in the language of the question. After each statement \
@@ -34,7 +34,7 @@ def numbered_pages(page: SearchPage) -> tuple[Source, ...]:
 
 
 def question_about(question: Question, pages: Sequence[Source]) -> Question:
-    """Return the question with the pages before its last turn; answered without a search by providers with a model."""
+    """Return the question with the pages before its last turn; providers with a model answer it without a search."""
     *before, last = question.messages
     asked = Message(role="user", content=f"{format_pages(pages, characters=MAX_EXCERPT)}\n\n{last.content}")
     messages = (Message(role="system", content=INSTRUCTIONS), *before, asked)
@@ -52,7 +52,7 @@ def answer_about(answer: Answer, pages: Sequence[Source]) -> Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class WithPages:
-    """Passes on the events of an answer, and the pages as its sources before it begins, each time."""
+    """Passes on the events of an answer, and the pages as its sources whenever the answer begins or restarts."""
 
     on_event: Callable[[Event], None]
     pages: tuple[Source, ...]

@@ -27,9 +27,9 @@ EXAMPLES = (
 
 
 def choose_prompts(asked: Sequence[str], examples: Sequence[SuggestedPrompt] = EXAMPLES) -> tuple[SuggestedPrompt, ...]:
-    """Return suggestions for a person who has asked these questions, the newest first: different ones, or examples.
+    """Return a person's newest different questions as suggestions, or the examples if they have asked too few.
 
-    A question that differs only in case or spaces counts as the same.
+    `asked` are the person's questions, the newest first. Questions that differ only in case or spaces count as one.
     """
     offered = tuple(SuggestedPrompt(_(one.title), _(one.message)) for one in examples)
     if len(asked) < MIN_QUESTIONS:

@@ -30,16 +30,17 @@ _NOT_HEARD = re.compile(r"[ーうっッゥぁぃぅぇぉ]")
 """Characters that people add or leave out at will: おはよー is おはよう."""
 
 LONG_WORD = 5
-"""A longer word is recognised without one of its vowels."""
+"""A longer word is recognised even if one of its vowels is missing."""
 
 JAPANESE = "ja"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Language:
-    """The phrases of a language, of at most `longest` words: small talk by themselves, or added to it.
+    """The phrases of a language, which have at most `longest` words.
 
-    `typos` map to `words`, as do `stretched` forms, which have one letter for each run of the same.
+    Those in `alone` are small talk by themselves; those in `around` may be added to small talk. `typos` maps misspelled
+    words to `words`. `stretched` maps each word, with every run of the same letter reduced to one, to the word itself.
     """
 
     alone: frozenset[str]
@@ -51,7 +52,7 @@ class _Language:
     joint: str = " "
 
     def consists_of(self, words: Sequence[str], *, said: bool) -> bool:
-        """Return whether words are phrases of the language; unless `said`, at least one must be small talk."""
+        """Return whether words consist of phrases of the language; unless `said`, at least one must be in `alone`."""
         reached = {0: said}
         for start in range(len(words)):
             if start not in reached:
@@ -150,7 +151,7 @@ def _japanese(*phrases: Sequence[list[str]]) -> _Language:
 
 
 def _typos(word: str) -> Iterable[str]:
-    """Yield a word with two letters exchanged and, if it is long, without one of its vowels."""
+    """Yield each form of a word with two neighbouring letters exchanged or, if it is long, with one vowel left out."""
     for place in range(len(word) - 1):
         yield word[:place] + word[place + 1] + word[place] + word[place + 2 :]
     if len(word) > LONG_WORD:

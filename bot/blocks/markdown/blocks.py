@@ -1,9 +1,12 @@
 """The blocks of an answer for Slack: tables without dropped cells, and placeholders for links to sources.
 
-https://github.github.com/gfm/#tables-extension- drops the cells of a row beyond the header's columns; a table block of
-Slack takes 20 columns and 100 rows (https://docs.slack.dev/reference/block-kit/blocks/table-block). A wider table is
-shown as several. A placeholder consists of noncharacters, and is replaced by the link when the text is rendered. Until
-then, the code that splits, escapes or neutralizes the text cannot damage the link, because it never sees the address.
+GitHub's Markdown drops the cells of a row beyond the header's columns
+(https://github.github.com/gfm/#tables-extension-), so every row here gets as many cells as the longest has. A table
+block of Slack takes 20 columns and 100 rows (https://docs.slack.dev/reference/block-kit/blocks/table-block), so a wider
+table is shown as several.
+
+A placeholder consists of noncharacters, and is replaced by the link when the text is rendered. Until then, the code
+that splits, escapes or neutralizes the text cannot damage the link, because this code never sees the address.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ class MarkdownTable:
 
     @property
     def markdown(self) -> str:
-        """The table."""
+        """The table as Markdown."""
         return "\n".join([_line(self.header), _line(self.aligned), *self.lines])
 
     @property
@@ -60,8 +63,8 @@ def normalize(lines: Sequence[str]) -> MarkdownTable:
 def narrow(lines: Sequence[str]) -> list[MarkdownTable]:
     """Parse the lines of a table as tables that fit; each repeats the first column, which identifies the rows.
 
-    A row is in those tables for which it has cells, and in the first: filled up, a wide table could have millions of
-    cells. An empty or long first cell is repeated as the row's number.
+    Every row is in the first table, but in another table only if it has cells there: if all rows were filled up, a wide
+    table could have millions of cells. The other tables repeat an empty or long first cell as the row's number.
     """
     header, aligned, *rows = (_cells(line) for line in lines)
     columns = max(map(len, (header, *rows)))
@@ -192,7 +195,7 @@ def segments(document: Document) -> list[MarkdownBlock]:
 
 
 def as_plain_paragraph(text: str) -> str:
-    """Return text that only begins a paragraph, whatever its first character is."""
+    """Return a text that Markdown reads as a paragraph, whatever its first character is."""
     text = text.strip()
     return text if not text or text[0].isalpha() else f"{WORD_JOINER}{text}"
 
@@ -226,7 +229,7 @@ def _heading(block: Block) -> MarkdownBlock:
 def _fence(block: Block) -> MarkdownBlock:
     language, content = block.info.strip(), block.content.removesuffix("\n")
     if language and not _LANGUAGE.fullmatch(language):
-        # Words in the place of a language, or after it, would be invisible.
+        # Slack would not show words in the place of a language, or after it, so they become content.
         info = _INFO.fullmatch(language)
         language, more = (info["language"], info["more"] or "") if info else ("", language)
         content = f"{more}\n{content}" if more else content
@@ -272,7 +275,10 @@ def link(number: int, addresses: Addresses) -> str:
 
 
 def render_links(text: str, addresses: Addresses) -> str:
-    """Replace the placeholders by references. An exclamation mark before one is broken: it would make an image."""
+    """Replace the placeholders by references.
+
+    A joiner separates a reference from an exclamation mark, which would make an image of it, or from a backslash.
+    """
 
     def released(match: re.Match[str]) -> str:
         shown = link(number_of(match[1]), addresses)
@@ -282,7 +288,7 @@ def render_links(text: str, addresses: Addresses) -> str:
 
 
 def render_numbers(text: str) -> str:
-    """Replace the placeholders by plain numbers: inside code nothing can be a link."""
+    """Replace the placeholders by plain numbers, for code, in which nothing can be a link."""
     return PLACEHOLDER.sub(lambda match: f"[{number_of(match[1])}]", text)
 
 

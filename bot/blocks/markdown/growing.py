@@ -1,8 +1,8 @@
-"""Finds the part of a growing Markdown text that can be shown for good, because no later text changes its reading.
+"""Finds the part of a growing Markdown text that can be shown for good, because no later text changes its meaning.
 
-Open constructs are held back: one inside a line until it is closed or the line ends, code until its paragraph ends, a
-row of a table and a line of code until the line ends, a formula until it ends. A paragraph is shown clause by clause,
-although a line of dashes below it would make a heading of it.
+Open constructs are held back: emphasis and brackets until they are closed or the line ends, inline code until its
+paragraph ends, a row of a table and a line of a code block until the line ends, a formula until it ends. A paragraph is
+shown clause by clause, although a line of dashes below it would make a heading of it.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _CLAUSE_END = re.compile(
     r"|(?P<line>(?=\n))"
     r"|(?P<word>(?<=\S)(?=[ \t]))"
 )
-"""The end of a clause: punctuation with its attachments, a line's end or, if nothing else comes, a word."""
+"""Matches the end of a clause: punctuation with the signs after it, a line's end or, in a long clause, a word's end."""
 _SENTENCE_END = re.compile(
     rf"(?P<sentence>[.!?…])(?:[\"'”’)\]*_~`]| ?{_MARKER})*(?=\s+[^\sa-z]|[ \t]*\n)"
     r"|(?P<wide>[。！？])(?=[^\s\W_])"
     r"|^[ \t>]*(?:[-+*•|]|\d{1,9}[.)])[ \t][^\n]*(?P<line>(?=\n))",
     re.MULTILINE,
 )
-"""The end of a sentence: its sign, unless a small letter follows, or the end of an item or a row."""
+"""Matches the end of a sentence (its sign, unless a small letter follows), of a list's item or of a table's row."""
 _SHORT_CLAUSE = 16
-"""Characters of a clause that is long enough to be shown before its sentence ends."""
+"""The fewest characters of a clause that is shown before its sentence ends."""
 _LONG_CLAUSE = 120
-"""Characters after which a clause is shown word by word."""
+"""The number of characters after which a clause is shown word by word."""
 _TRIES = 3
 """The most ends of clauses that are tried if a formula may have begun before them."""
 _SIGNS_OF_A_BLOCK = re.compile(r"[ \t>]*+(?:[-+*_=:|#~`> \t]*+|\d{1,9}+[.)]?[ \t]*+)(?:\[[ xX]?\]?)?")
 _UNDERLINE = re.compile(r"[-=:| \t]*+")
-"""A line that may become the one below a heading, or below the header of a table."""
+"""Matches a line that may become the underline of a heading, or the row of dashes below the header of a table."""
 _CLOSING_FENCE = re.compile(r"[ \t>]*+(`{3,}+|~{3,}+)[ \t]*+\n?")
 _FENCE = "```"
 _LONE_OPENER = re.compile(r"^[ \t]*+(?:\$\$|\\\[)[ \t]*+\n[ \t]*+$", re.MULTILINE)
@@ -77,10 +77,10 @@ def find_final(
     is_finished: bool = False,
     whole_sentences: bool = False,
 ) -> int:
-    """Return the last end of a clause, or of a sentence, up to which a text is final; `start` if none comes later.
+    """Return the last end of a clause up to which a text is final; `start` if there is none after `start`.
 
-    `sources` are all known so far; a marker of another source, and the text after it, are not final. If the answer
-    `is_finished`, no more sources come.
+    With `whole_sentences`, only ends of sentences count. `sources` are all sources known so far; a marker of another
+    source, and the text after it, are not final. If the answer `is_finished`, no more sources come.
     """
     text = document.text
     line = text.rfind("\n") + 1
@@ -111,7 +111,7 @@ def find_final(
             continue
         if ends_line and not code.hold(place) and (blank := _BLANK_LINE.match(text, place)):
             place = blank.end()
-        # The end of a text would wrongly end a formula.
+        # A text that ends inside a formula would wrongly end the formula.
         if unfinished(parse(text[:place])) == place:
             return place
         tries -= 1
@@ -133,7 +133,7 @@ def _is_long_enough(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _line_until(text: str, place: int) -> str:
-    """Return the line of a place, up to this place."""
+    """Return the line that contains a place, up to this place and at most `_LONG_CLAUSE` characters."""
     line = text.rfind("\n", 0, place) + 1
     return text[line : min(place, line + _LONG_CLAUSE)]
 
@@ -209,18 +209,18 @@ def _blocks_end(document: Document, line: int) -> int:
 
 
 def _fence_end(document: Document, block: Block, above: int) -> int:
-    """Return the end of the code that can be shown, if the last complete line ends at `above`."""
+    """Return the end of the code that can be shown; the last complete line of the text ends at `above`."""
     text, lines = document.text, document.lines
     start, end = lines[block.start], lines[min(block.end, len(lines) - 1)]
     if _is_closed_fence(document, block) and text.endswith("\n", start, end):
         return end
-    # The length of other fences depends on their contents.
+    # Other fences have more backticks, or tildes: which fence is shown instead depends on their contents.
     begin = lines[block.start + 1] if block.start + 1 < len(lines) else above
     return above if block.markup == _FENCE and text[begin:above].strip() else start
 
 
 def _rows_end(document: Document, block: Block, line: int) -> int:
-    """Return the end of the rows that can be shown; none of a table so wide that it will become several."""
+    """Return the end of the table's rows that can be shown; no row of a table that is too wide for one block can."""
     text, lines = document.text, document.lines
     rows = min(block.end, document.line_at(line)) - block.start
     header = len(_CELL_EDGE.findall(text, lines[block.start], lines[block.start + 1]))
@@ -245,7 +245,7 @@ def _spaced_formula(document: Document) -> int:
 
 
 def _code_begins(document: Document) -> int:
-    """Return the place of a backtick whose partner may be in a later line of the same paragraph."""
+    """Return the place of the first backtick whose partner may be in a later line of the same paragraph."""
     text, lines, last = document.text, document.lines, document.blocks[-1:]
     if "`" not in text or not last or last[0].kind not in (BlockKind.PARAGRAPH, BlockKind.HEADING):
         return len(text)
@@ -258,7 +258,7 @@ def _code_begins(document: Document) -> int:
 
 
 def _masked(document: Document, line: int) -> str:
-    """Return the text from a place on, with letters in place of code and formulas."""
+    """Return the text from the place `line` on, with letters instead of the characters of code and formulas."""
     return "".join(
         document.text[max(line, region.start) : region.end]
         if region.kind is RegionKind.PROSE
@@ -269,7 +269,7 @@ def _masked(document: Document, line: int) -> str:
 
 
 def _inline_begins(text: str, line: int) -> int:
-    """Return where in the line that begins at `line` an unclosed construct begins."""
+    """Return the place of the first unclosed bracket or emphasis; `text` is the masked text from `line` on."""
     return line + min(_bracket_begins(text), _emphasis_begins(text))
 
 
@@ -326,7 +326,10 @@ def _unknown_reference(document: Document, known: SourceIndex, sources: Sequence
 
 
 def _before_references(document: Document, known: SourceIndex, limit: int) -> tuple[int, list[Span]]:
-    """Return the limit before the first reference whose meaning may change, and the stretches that belong together."""
+    """Return a limit before the first reference whose meaning may change, and the stretches that may not be cut.
+
+    The limit is at most `limit`. The stretches are references that follow each other.
+    """
     text = document.text
     places = [(start, end) for start, end, _ in references(document, known) if start < limit]
     for start, end in reversed(places):

@@ -1,11 +1,12 @@
-"""Renders prose from outside for a `markdown` block, which makes more links and images than the author can see.
+"""Renders untrusted Markdown for a `markdown` block, so that none of it becomes a link or an image.
 
-Anything that CommonMark, GitHub's extensions or a linkifier would turn into a link is broken with an invisible joiner:
-it stays visible, letter by letter, and leads nowhere. Our own links are inserted afterwards (`render_links`).
+A `markdown` block makes more links and images than the Markdown shows. Anything that CommonMark, GitHub's extensions or
+a linkifier would turn into a link is broken with an invisible joiner: all of its letters stay visible, but it leads
+nowhere. Our own links are inserted afterwards (`render_links`).
 
 Slack takes the direction of a paragraph, a list item or a cell from its first strong letter, so an Arabic item that
 begins with a Latin name would run the wrong way (https://www.unicode.org/reports/tr9/#P2). An invisible mark before the
-name prevents this; Slack would remove isolates from the message.
+name prevents this. Unicode's isolates would not, because Slack removes them from the message.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ _SCHEME = re.compile(rf":(?=[^\s\u2060])(?i:{_AFTER_A_SCHEME})")
 _LINK = re.compile(r"\](?=[(:])")
 # Addresses, with or without a scheme.
 _SLASH = re.compile(r"/(?<=[/:]/)")
-# A linkifier takes a joiner before the dot for a letter, GitHub's parser one after it.
+# A dot gets a joiner on both sides: a linkifier takes one before the dot for a letter, GitHub's parser one after it.
 _HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
 # The characters of addresses and of Slack's tokens.
 _OF_TOKENS = frozenset(".:/@!#")
-# Emphasis that begins or ends with punctuation next to a letter does not count as such
-# (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run); between words without spaces, as in Chinese and
-# Japanese, it is meant anyway.
+# In CommonMark, asterisks between a letter and punctuation make no emphasis
+# (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). In text without spaces between words, as in Chinese
+# and Japanese, emphasis is meant anyway.
 BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n]+)(?<![*\s])\*\*(?!\*)")
 
 
@@ -82,7 +83,7 @@ def _broken_entity(match: re.Match[str]) -> str:
 
 def _broken_dot(match: re.Match[str]) -> str:
     before = match.string[max(0, match.start() - 2) : match.start()]
-    # After a backslash at the very start, the point is broken on both sides.
+    # An escaped dot gets one joiner only, unless its backslash begins the text or a word.
     escaped = len(before) == 2 and before[1] == "\\" and not before[0].isspace()
     return f".{WORD_JOINER}" if escaped else f"{WORD_JOINER}.{WORD_JOINER}"
 
@@ -99,12 +100,12 @@ def _is_word(text: str, place: int) -> bool:
 
 
 CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
-"""Regions that Slack shows as code; it may not know indented ones."""
+"""The kinds of regions that Slack shows as code. Indented code is not among them: Slack may not know it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a text, ready for a `markdown` block, in `stretches` that are code or not."""
+    """A part of a text, ready for a `markdown` block. Each of the `stretches` is whether it is code, and its text."""
 
     stretches: tuple[tuple[bool, str], ...]
 
@@ -115,7 +116,7 @@ class Part:
 
     @cached_property
     def blocks(self) -> int:
-        """The most blocks that Slack makes of it."""
+        """The most blocks that Slack makes of the part."""
         return count_blocks(self.text)
 
 
@@ -125,9 +126,9 @@ def count_blocks(text: str) -> int:
 
 
 def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX_BLOCK) -> list[Part]:
-    """Return the parts of a text with placeholders.
+    """Render a text with placeholders as parts.
 
-    LaTeX is made readable first. Parts weigh at most `limit`, and Slack makes at most 36 blocks of each.
+    LaTeX is made readable first. Each part weighs at most `limit`, and Slack makes at most 36 blocks of it.
     """
     document = directed(readable(document))
     splitter = Splitter(limit=limit, addresses=addresses)
@@ -137,7 +138,7 @@ def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX
 
 
 def render_whole(document: Document, addresses: Addresses) -> str:
-    """Return a text with placeholders as one part of any length."""
+    """Render a text with placeholders as one part of any length."""
     document = directed(readable(document))
     splitter = Splitter(limit=MAX_BLOCK, addresses=addresses)
     whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
@@ -145,9 +146,9 @@ def render_whole(document: Document, addresses: Addresses) -> str:
 
 
 def render(document: Document, addresses: Addresses) -> tuple[tuple[bool, str], ...]:
-    """Return Markdown whose only links are those of its placeholders.
+    """Return the stretches of a document as Markdown whose only links come from its placeholders.
 
-    Indented code is neutralized too: Slack may not know it.
+    Each stretch is whether it is code, and its text. Indented code is neutralized like prose: Slack may not know it.
     """
     return tuple(
         (kind in CODE, _code(text) if kind in CODE else render_links(neutralize(text), addresses))
@@ -160,8 +161,8 @@ def _code(text: str) -> str:
 
 
 def _block_sums(pieces: Sequence[MarkdownBlock]) -> list[int]:
-    """Return the number of blocks in the first n segments, for every n from 0."""
-    # Neighbours that flow together are one block; special blocks inside separate them.
+    """Return the most blocks that Slack makes of the first n segments, for every n from 0."""
+    # Slack joins neighbours such as texts and lists into one block; a special block inside them splits it again.
     flows = [False, *(piece.form in RICH_TEXT_KINDS for piece in pieces)]
     runs = (not (before and after) for before, after in pairwise(flows))
     return list(accumulate((run + 2 * piece.special for run, piece in zip(runs, pieces, strict=True)), initial=0))
@@ -191,7 +192,10 @@ def _runs(pieces: Sequence[MarkdownBlock], splitter: Splitter) -> Iterator[Seque
 
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """The cost of any run of segments, from sums: `weights` and `blocks` of the first n segments."""
+    """The weight and the number of blocks of any run of segments.
+
+    `weights[n]` and `blocks[n]` are those of the first n segments. `room` is the most that a part may weigh.
+    """
 
     pieces: Sequence[MarkdownBlock]
     weights: Sequence[int]
@@ -204,7 +208,10 @@ class _Layout:
         return cls(pieces=pieces, weights=list(weights), blocks=_block_sums(pieces), room=splitter.limit)
 
     def fits(self, start: int, end: int) -> bool:
-        """Return whether a run of segments fits one part; its first segment may begin one more block than counted."""
+        """Return whether a run of segments fits into one part.
+
+        At the start of a part, the first segment may begin a block that the sums count with the segment before it.
+        """
         return self.weight(start, end) <= self.room and self.blocks[end] - self.blocks[start] < PART_BLOCKS
 
     def weight(self, start: int, end: int) -> int:
@@ -212,7 +219,7 @@ class _Layout:
         return self.weights[end] - self.weights[start]
 
     def best_end(self, start: int, end: int) -> int:
-        """Return the end of a full part: before its last heading, unless this leaves less than a third."""
+        """Return where a full part ends: before its last heading, unless this leaves less than a third of `room`."""
         headings = [i for i in range(start + 1, end) if self.pieces[i].form is Form.HEADING]
         if headings and self.weight(start, headings[-1]) >= self.room // 3:
             return headings[-1]
@@ -262,8 +269,8 @@ def _strengths(document: Document) -> str:
 def directed(document: Document) -> Document:
     """Return a document whose right-to-left lines and cells begin with a letter or a mark of that direction.
 
-    A line is right-to-left if most of its letters are, or if any is and most letters of the whole text are. Code and
-    addresses do not count.
+    A line or cell is right-to-left if most of its letters are, or if at least one of its letters is and most letters of
+    the whole text are. Code and addresses do not count.
     """
     text = document.text
     if text.isascii() or not RIGHT_LETTER.search(text):

@@ -1,6 +1,6 @@
-"""A rendered part of an answer as `rich_text`, for modals, which accept no `markdown` block.
+"""Converts a rendered part of an answer to `rich_text` blocks, for modals, which accept no `markdown` block.
 
-Nothing is left out but signs of Markdown: a preview made of it shows every word and every link of the message.
+Only the signs of Markdown are left out, so that a preview shows every word and every link of the message.
 https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
 """
 
@@ -15,7 +15,7 @@ from bot.model.message import Block
 from perplexity.markdown import RegionKind, parse, regions
 
 MAX_RICH_TEXT = 3_000
-"""Characters of one block, as many as a section may have."""
+"""The most characters of one block; a section may have as many."""
 
 _LINK = r"\[\[(\d+)\]\]\(([^()\s]+)\)"
 _INLINE = re.compile(rf"\\([!-/:-@\[-`{{-~])|{_LINK}|\*\*|__|~~|[*_]")
@@ -30,7 +30,10 @@ _CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
 
 
 class _Leaf(NamedTuple):
-    """A stretch of text in one style; `sign` is the style that this sign would begin or end, if it is one."""
+    """A stretch of text in one style, or a sign that may begin or end a style, such as `**`.
+
+    `sign` is this sign, empty for other text. `opens` and `closes` are whether it may begin and end the style.
+    """
 
     text: str
     url: str = ""
@@ -41,7 +44,7 @@ class _Leaf(NamedTuple):
 
     @property
     def block(self) -> Block:
-        """The element."""
+        """The stretch as an element of a `rich_text` block."""
         element: Block = {"type": "link", "url": self.url} if self.url else {"type": "text"}
         element["text"] = self.text
         return element | ({"style": dict.fromkeys(sorted(self.styles), True)} if self.styles else {})
@@ -50,7 +53,8 @@ class _Leaf(NamedTuple):
 def rich_text_blocks(text: str, *, few: bool = False) -> list[Block]:
     """Return a part's Markdown as blocks of at most 3,000 characters; a rule becomes a divider.
 
-    Each paragraph is a block, which separates it from the next; with `few`, each block has as many paragraphs as fit.
+    Each paragraph is a block of its own, which sets it apart from the next one; with `few`, each block has as many
+    paragraphs as fit.
     """
     blocks: list[Block] = []
     room = 0
@@ -92,7 +96,7 @@ def _element(segment: MarkdownBlock) -> tuple[str, list[_Leaf]]:
 
 
 def _leaves(text: str) -> list[_Leaf]:
-    """Return the text in stretches of one style; signs without a partner stay."""
+    """Return the text in stretches of one style; signs without a partner stay in the text."""
     tokens = [*_tokens(text)]
     paired = _paired(tokens)
     leaves: list[_Leaf] = []
@@ -148,7 +152,7 @@ def _paired(tokens: Sequence[_Leaf]) -> set[int]:
 
 
 def _chunks(leaves: Sequence[_Leaf]) -> Iterator[list[_Leaf]]:
-    """Yield the leaves in groups that each fit into a block; a longer one is cut."""
+    """Yield the leaves in groups that each fit into a block; a leaf that is longer than a block is cut."""
     most = MAX_RICH_TEXT - 1
     group: list[_Leaf] = []
     room = most

@@ -1,7 +1,7 @@
-"""Upper bounds for the size that Slack will count, computed before rendering.
+"""Splits Markdown before it is rendered, by upper bounds for the sizes that Slack will count.
 
-Slack counts `&` as 5 characters, `<` and `>` as 4, and about 100 more for a heading, up to some 13,200 in a message;
-this was measured (https://github.com/slackapi/bolt-js/issues/2509) and is documented nowhere.
+Slack counts `&` as 5 characters, `<` and `>` as 4, and about 100 more for a heading, and it accepts about 13,200 in a
+message. These numbers were measured (https://github.com/slackapi/bolt-js/issues/2509); they are documented nowhere.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ MAX_MESSAGE = 11_000
 """The most that all blocks of a message may weigh."""
 PART_BLOCKS = 36
 MESSAGE_BLOCKS = 44
-"""The most blocks, after Slack has taken a markdown block apart; Slack's own limit is 50."""
+"""The most blocks of a part and of a message after Slack has taken their markdown blocks apart; Slack accepts 50."""
 HEADING = 100
 _SHOWN = {"&": 5, "<": 4, ">": 4}
-# The joiners that `neutralize` may put next to a character.
+# The number of joiners that `neutralize` may put next to a character.
 _JOINERS = {"&": 1, "<": 1, ".": 2, ":": 1, "/": 1, "]": 1, "@": 1, "*": 1, "\\": 1, "!": 1}
 _MORE = {sign: _SHOWN.get(sign, 1) + _JOINERS.get(sign, 0) - 1 for sign in {*_SHOWN, *_JOINERS}}
 _COUNTED = re.compile(f"{PLACEHOLDER.pattern}|[{re.escape(''.join(_MORE))}]")
@@ -87,8 +87,8 @@ _LONGEST_MARK = 12
 def split_text(text: str, *, limit: int, addresses: Addresses, keep_inline_code: bool = True) -> list[str]:
     """Cut a text into pieces that weigh at most `limit` each; joined, they are the text.
 
-    With `keep_inline_code`, no cut falls into inline code that fits a piece. None ever falls into a placeholder, or
-    into a single visible character (an emoji with its colour) unless it is longer than 40.
+    With `keep_inline_code`, no cut falls into inline code that fits into a piece. No cut ever falls into a placeholder,
+    or into a single visible character (such as an emoji with its colour) of at most 40 code points.
     """
     if max_size(text, addresses) <= limit:
         return [text]
@@ -128,7 +128,7 @@ def _places(border: re.Pattern[str], text: str, kept: Sequence[tuple[int, int]])
 
 
 def _line_end(text: str, kept: Sequence[tuple[int, int]], least: int, farthest: int) -> int | None:
-    """Return the last line end before `farthest`, unless it makes the piece much too short."""
+    """Return the place after the last line end before `farthest`; None if this is not after `least`."""
     place = text.rfind("\n", least, farthest) + 1
     while place > least and _within(place, kept):
         place = text.rfind("\n", least, place - 1) + 1
@@ -136,7 +136,7 @@ def _line_end(text: str, kept: Sequence[tuple[int, int]], least: int, farthest: 
 
 
 def _best(borders: Sequence[Sequence[int]], least: int, farthest: int) -> int | None:
-    """Return the last place of the best kind after `least`."""
+    """Return the last place after `least` and up to `farthest` of the first kind of border that has one, or None."""
     for places in borders:
         index = bisect_right(places, farthest) - 1
         if index >= 0 and places[index] > least:
@@ -174,9 +174,10 @@ _DEEPEST = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Splitter:
-    """Splits by weight: one piece may weigh `limit`.
+    """Splits segments into pieces that weigh at most `limit` each.
 
-    `depth` counts the surrounding lists and quotes; at great depth, structure is given up and text kept.
+    `depth` is the number of lists and quotes around the segments. At a depth of 2, lists and quotes that are too large
+    become plain paragraphs.
     """
 
     limit: int
@@ -190,12 +191,12 @@ class Splitter:
         return list(self._ways()[segment.form](segment))
 
     def weigh(self, segment: MarkdownBlock) -> int:
-        """Return an upper bound of Slack's count for a segment, including the blank line before it."""
+        """Return an upper bound of the size that Slack counts for a segment, including the blank line before it."""
         headings = segment.headings + (segment.form is Form.HEADING)
         return max_size(segment.markdown, self.addresses) + HEADING * headings + 2
 
     def repeats_header(self, table: MarkdownTable) -> bool:
-        """Return whether every part of a table repeats its header, which may take at most half of a part."""
+        """Return whether every part of a table repeats its header: only if it takes at most half of a part."""
         return self._header(table) <= self.limit // 2
 
     def _header(self, table: MarkdownTable) -> int:
@@ -233,7 +234,7 @@ class Splitter:
             yield segment._replace(text=piece.removesuffix("\n"))
 
     def _quote(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
-        # Every line gets its sign back, and a line may be empty.
+        # A quarter, because every line gets its quotation mark back, even an empty one.
         inner = replace(self, limit=self.limit // 4, depth=self.depth + 1)
         for piece in inner.pieces(_QUOTE.sub("", segment.text)):
             quoted = "\n".join(f"> {line}" for line in piece.markdown.split("\n"))
@@ -253,7 +254,7 @@ class Splitter:
                 yield from self._item(group[0].text)
 
     def _groups(self, items: Sequence[MarkdownBlock], room: int) -> Iterator[list[MarkdownBlock]]:
-        """Group as many neighbours as fit; one that does not fit alone comes alone."""
+        """Yield groups of as many neighbouring items as fit; an item that is too large by itself is a group."""
         group: list[MarkdownBlock] = []
         used = special = 0
         for item in items:
@@ -265,7 +266,7 @@ class Splitter:
         yield group
 
     def _item(self, item: str) -> Iterator[MarkdownBlock]:
-        """Split one item: the text after its first paragraph comes below the list."""
+        """Split one item: its first piece stays an item if it is text, and the others come below the list."""
         sign = _ITEM.match(item)
         start = sign.end() if sign else 0
         inner = replace(self, limit=self.limit - 16, depth=self.depth + 1)
