@@ -33,7 +33,7 @@ from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import USER_TEAM_SECONDS
-from bot.translation import N_
+from bot.translation import N_, speak
 from bot.translation import gettext as _
 
 MEMBERS_ONLY = N_(
@@ -155,6 +155,8 @@ class Admission:
         verdict = await self.affiliation_of(row.user_id, team_id=row.team_id, user_team=user_team)
         if verdict is Affiliation.INTERNAL:
             return None
+        # In a channel, too, only the asker sees what follows.
+        speak(await self.profiles.language(row.user_id))
         if verdict is None:
             log.warning("asker.unknown", extra=row.ids)
             if row.surface == "follow_up":

@@ -179,6 +179,8 @@ class CommandRunner:
         allowed = await self.admins.may_ask(channel, row.user_id)
         if allowed:
             return None
+        # In a channel, too, only the asker sees it.
+        speak(await self.language(row.user_id))
         sentence, error = (
             (ALLOWED_UNKNOWN, "AskerNotChecked") if allowed is None else (NOT_ALLOWED_HERE, "NotAllowedHere")
         )

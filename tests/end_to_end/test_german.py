@@ -107,6 +107,21 @@ async def test_a_thread_of_a_channel_is_in_the_language_of_the_channel(
     assert shown in words(await harness.answered_mention("why"))
 
 
+async def test_who_may_not_ask_in_a_channel_is_told_so_in_german(german: Driver) -> None:
+    german.slack.workspace.profiles["U2"] = {"locale": "de-DE", "is_restricted": True}
+    german.slack.workspace.members_of["C1"].append("U2")
+    await german.execute(
+        "INSERT INTO channel_settings (team_id, channel_id, user_id, settings) VALUES ('T1', 'C1', 'U9', %s)",
+        json.dumps({"askers": "U9"}),
+    )
+    await german.mention("why", ts=TS)
+    await german.as_user("U2").mention("why", ts="1795255200.000200", id="Ev2")
+    told = {post.payload["user"]: words(post.payload) for post in await german.slack.wait_for(2)}
+
+    assert "In diesem Channel dürfen mich nur manche fragen." in told["U1"]
+    assert "Ich antworte nur vollwertigen Mitgliedern dieses Workspace" in told["U2"]
+
+
 @pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=500, seconds=4)], ids=["fails", "is slow"])
 async def test_without_a_profile_in_time_the_acknowledgement_is_english_and_in_time(
     german: Driver, fault: Fault
