@@ -179,7 +179,7 @@ def source_line(source: Source) -> str:
     """Return a source with its number, title, date and address, as an item of a list."""
     date = f" ({neutralize_line(source.date)})" if source.date else ""
     address = safe_url(source.url) or neutralize_line(source.url)
-    return f"{source.number}. {neutralize_line(source.title) or 'Untitled'}{date}\n   {address}"
+    return f"{source.number}. {neutralize_line(source.title) or say('Untitled')}{date}\n   {address}"
 
 
 def _section_parts(result: StageResult) -> Iterator[str]:

@@ -36,7 +36,8 @@ async def changes_section(team_id: str, user_id: str, *, changes: ProviderChange
 
 def change_sentence(preset: Preset, change: ProviderChange) -> str:
     """Return a sentence that says since when a service has changed, and how, for the model or effort in `preset`."""
-    known = {"since": f"{change.at:%Y-%m-%d %H:%M} UTC", "service": preset[0], "asked": preset[1]}
+    asked = _("a search") if preset[1] == "search" else preset[1]
+    known = {"since": f"{change.at:%Y-%m-%d %H:%M} UTC", "service": preset[0], "asked": asked}
     before, after = change.before, change.after
     match change.kind:
         case "model":
@@ -46,7 +47,8 @@ def change_sentence(preset: Preset, change: ProviderChange) -> str:
             none, after = "", figures(f"{float(after) / (float(before) or 1):.2g}")
             text = _("Since {since}, {asked} at {service} costs {new} times as much for the same tokens.")
         case "sources":
-            none, text = "", _("Since {since}, {asked} at {service} has {new} sources an answer instead of {old}.")
+            none, before, after = "", figures(before), figures(after)
+            text = _("Since {since}, {asked} at {service} has {new} sources an answer instead of {old}.")
         case "shape":
             none = _("none")
             text = _("Since {since}, {asked} at {service} sends other fields (gone: {old}; new: {new}).")

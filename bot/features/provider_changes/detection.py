@@ -109,7 +109,7 @@ def _compare_values(kind: Kind, before: Answers, after: Answers) -> list[Provide
 
 def _listed(values: set[str]) -> str:
     more = len(values) - MOST_LISTED
-    return ", ".join([*sorted(values)[:MOST_LISTED], *([f"{more} more"] if more > 0 else [])])
+    return ", ".join([*sorted(values)[:MOST_LISTED], *([f"+{more}"] if more > 0 else [])])
 
 
 def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[ProviderChange]:

@@ -13,6 +13,7 @@ from bot.features.provider_changes import change_sentence, changes_section
 from bot.features.provider_changes.detection import Kind, Observation, ProviderChange, find_changes
 from bot.features.provider_changes.store import ProviderChanges
 from bot.storage.questions import connection_pool
+from bot.translation import speaking
 from bot.web.metrics import Metrics
 from perplexity.types import Answer, AnswerKind, Message, Query, Question, SearchResults
 from tests.driver import Driver, rows
@@ -92,6 +93,14 @@ def test_a_mix_of_longer_answers_is_no_other_price() -> None:
 )
 def test_a_change_is_a_sentence(change: ProviderChange, sentence: str) -> None:
     assert change_sentence(PRESET, change) == f"Since 2026-03-01 09:00 UTC, fast at Perplexity {sentence}"
+
+
+def test_a_change_of_searches_is_said_in_german() -> None:
+    change = ProviderChange(kind="sources", at=START, before="9.5", after="4")
+    with speaking("de"):
+        said = change_sentence(("Brave", "search"), change)
+
+    assert said == "Seit 2026-03-01 09:00 UTC hat eine Suche bei Brave 4 statt 9,5 Quellen pro Antwort."
 
 
 async def test_only_ordinary_replies_are_compared(database: str) -> None:
