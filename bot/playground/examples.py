@@ -1,7 +1,8 @@
 """Recorded examples for a playground without a key: four prompts whose answers are replayed and labelled as recorded.
 
-The recordings are the service's own events with their times, processed like those of any answer. They are not a
-provider of the chain, so they cannot answer any other question, and they are not offered with a key or in a real Slack.
+A recording has the service's own events with their times, which are processed like those of any answer. The recordings
+are not a provider of the chain, so they answer no other question, and they are not offered with a key or in a real
+Slack.
 """
 
 from __future__ import annotations
@@ -50,14 +51,15 @@ Pause = Callable[[float], Awaitable[None]]
 """A function that waits for some seconds."""
 
 _UNREACHABLE = frozenset({ConnectionFailed.__name__, TimedOut.__name__, CIRCUIT_OPEN})
-"""The errors of services without a network."""
+"""The classes of errors that show that a service could not be reached."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
     """One prompt: the label of its button, and the command and the text that it sends.
 
-    `recording` is the file of an answer; a deep dive has one for each stage. `at` is the time of the recording.
+    `recording` is the name of the answer's file; it is empty for a deep dive, which has a file for each stage. `at` is
+    the time of the recording.
     """
 
     label: str
@@ -74,7 +76,7 @@ EXAMPLES = tuple(
 
 
 def command_line(example: Example, *, prefix: str = "") -> str:
-    """Return the command line of an example."""
+    """Return the slash command that a person would type for an example; command names begin with `prefix`."""
     return f"/{prefix}{example.command} {example.text}"
 
 
@@ -83,7 +85,7 @@ def with_examples(
 ) -> tuple[Command[Any, Any], ...]:
     """Return the commands, changed to replay the examples, and to ask for a key if no service can be reached.
 
-    The examples are answered by the `plain` commands, which use nothing of a process.
+    The `plain` commands answer the examples; they use no service of the process.
     """
     recorded = {command.name: command for command in plain}
     return tuple(_with_examples(command, recorded.get(command.name, command), pause=pause) for command in commands)
@@ -115,7 +117,7 @@ def _with_examples(command: Command[Any, Any], recorded: Command[Any, Any], *, p
 
     def buttons(result: Any, request: Any) -> AnswerButtons | None:
         below = command.buttons(result, request) if command.buttons else None
-        return below and replace(below, deeper=False)  # No model is there to think longer.
+        return below and replace(below, deeper=False)  # A recording cannot think longer.
 
     def keep(result: Any) -> object:
         return _mark(command.keep(result))
@@ -126,7 +128,7 @@ def _with_examples(command: Command[Any, Any], recorded: Command[Any, Any], *, p
 
 
 def _plain(value: Any) -> Any:
-    """Return a request's values, with its texts without case and punctuation."""
+    """Return a request's values for comparison, each text as a list of words without case and punctuation."""
     if isinstance(value, str):
         return re.findall(r"\w+", value.casefold())
     if is_dataclass(value):
@@ -162,7 +164,7 @@ def _label(message: OutgoingMessage) -> OutgoingMessage:
 
 
 def _mark(kept: object) -> object:
-    """Return the kept data with the label, for every copy, if they are of a recorded answer."""
+    """Return the saved data of an answer or a page; add the label for every copy if the answer was recorded."""
     label = _(RECORDED_LABEL)
     match kept:
         case Answer(provider=provider) if provider == RECORDED:

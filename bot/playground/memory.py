@@ -44,7 +44,7 @@ def save(path: Path, messages: Sequence[SlackMessage]) -> None:
 
 
 def _message(fields: dict[str, Any]) -> SlackMessage:
-    """Return a saved message: the contents of its files are lost, and a stream stays as far as it was."""
+    """Return a saved message, without the contents of its files; the text of an unfinished stream stays as it was."""
     kept = {name: value for name, value in fields.items() if name != "live_until"}
     files = [File(id=one["id"], name=one["name"], size=one["size"], title=one["title"]) for one in fields["files"]]
     given = {"author": Author(fields["author"]), "blocks": tuple(fields["blocks"]), "files": tuple(files)}

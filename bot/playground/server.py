@@ -51,7 +51,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def names_loopback(host: str) -> bool:
-    """Return whether a Host header is a loopback name; a rebound DNS name is not."""
+    """Return whether a Host header has a loopback name; a name that DNS rebinding points to loopback is not one."""
     try:
         return is_loopback(urlsplit(f"//{host}").hostname or "")
     except ValueError:
@@ -127,8 +127,8 @@ class Playground:
     `<origin>/playground/api/`. `clock` returns seconds since 1970, `prompts` are the recorded examples that the page
     offers, `shortcuts` the entries of the app's manifest, which also says whether there is a `home_tab`. Unless
     `allow_any_host`, only loopback names are served. The `signing_secret` also signs the response_urls, and the page's
-    token is derived from it: if the secret is the same after a restart, earlier ones stay valid. The newest messages
-    are read from the file `saved`, and kept there.
+    token is derived from it; if the secret is the same after a restart, both stay valid. The newest messages are read
+    from the file `saved`, and saved there.
 
     The page and its requests need a cookie, which the page's `address` sets.
     """
@@ -147,7 +147,7 @@ class Playground:
     def __post_init__(self) -> None:
         origin, secret, clock = self.origin, self.signing_secret, self.clock
         self._token = hmac.new(secret.encode(), b"page", hashlib.sha256).hexdigest()[:32]
-        # Browsers send a cookie to every port of a host.
+        # Browsers send a cookie to every port of a host, so the cookie's name contains the port.
         self._cookie = f"playground_{urlsplit(origin).port}"
         self.address = f"{origin}{PREFIX}?token={self._token}"
         self._timeline = Timeline(clock=clock)
@@ -228,7 +228,7 @@ class Playground:
         return guarded
 
     def _with_cookie(self, handler: Handler) -> Handler:
-        """Wrap a handler for browsers that were let in."""
+        """Wrap a handler so that it serves only browsers with the page's cookie."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             return await handler(request) if self._is_let_in(request) else web.Response(status=403, text=NO_COOKIE)
@@ -286,7 +286,7 @@ class Playground:
         return web.FileResponse(STATIC / "index.html", headers={**SAFE_HEADERS, "Cache-Control": "no-cache"})
 
     async def _permalink(self, request: web.Request) -> web.StreamResponse:
-        """Redirect to the page with the message that `chat.getPermalink` names: p1700000000000100 in a channel."""
+        """Redirect an address of `chat.getPermalink`, such as `…/<channel>/p1700000000000100`, to the page."""
         channel, message = request.match_info["channel"], request.match_info["message"]
         if channel not in CHANNELS or not _PERMALINK.fullmatch(message):
             return web.Response(status=404)
@@ -310,7 +310,7 @@ class Playground:
     async def _events(self, request: web.Request) -> web.StreamResponse:
         if not may_read(request.headers):
             return web.Response(status=403, text=ONLY_THE_PAGE)
-        # This notices a closed page at once; the stream notices it only at its next write.
+        # `is_closing` notices a closed page at once; the stream notices it only at its next write.
         if sum(not transport.is_closing() for transport in self._streams) >= MAX_STREAMS:
             return web.Response(status=429, text="Too many pages are open. Close one, then reload this one.")
         if (transport := request.transport) is None:
@@ -354,7 +354,7 @@ class Playground:
         await self._conversation.post(self._meant(text), channel=channel, thread_ts=thread_ts)
 
     def _meant(self, line: str) -> str:
-        """Return the line, or that of the prompt whose label stands after the name of a command."""
+        """Return the line, or, if it is a command's name followed by the label of a prompt, that prompt's line."""
         name, _, text = line.strip().partition(" ")
         known = any(command.name == name for command in self.commands)
         return next((one.line for one in self.prompts if known and _words(one.label) == _words(text)), line)

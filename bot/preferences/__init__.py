@@ -1,1 +1,1 @@
-"""Settings of people and channels: the possible settings, and their precedence. Pure."""
+"""The possible settings of people, channels and workspaces, and their precedence; pure functions without I/O."""

@@ -1,6 +1,6 @@
 """The precedence of settings: typed options, then the person's, then the channel's.
 
-The rules of the workspace outrank all, and those of the channel all but these.
+The workspace's rules outrank everything; the channel's rules outrank everything else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from perplexity.types import Answer, Message, Query, Question, Source
 
 @dataclass(frozen=True, kw_only=True)
 class Preferred:
-    """The settings of a question for options that were not typed; None, or empty, for the app's own default."""
+    """The settings for the options that a question does not have; None or empty stands for the app's own default."""
 
     model: str | None = None
     public: bool | None = None
@@ -40,12 +40,12 @@ class Preferred:
         return filters
 
     def visible(self, *, public: bool, private: bool) -> bool:
-        """Return whether everyone sees the answer to a command with these options."""
+        """Return whether everyone sees the answer to a command; `public` and `private` are its typed options."""
         return public or (self.public is True and not private)
 
 
 def preferred(preferences: Preferences) -> Preferred:
-    """Return the settings for a person in a channel: the person's within the rules, then defaults."""
+    """Return the settings for a person in a channel: the person's own as far as the rules allow, then the channel's."""
     person, channel = preferences.person, preferences.channel
     visibility = person.visibility or channel.visibility
     try:
@@ -68,7 +68,7 @@ def may_ask(channel: ChannelSettings, user_id: str, *, is_admin: bool) -> bool:
 
 
 def restrict(filters: Filters, *rules: Rules) -> Filters:
-    """Return the filters within the sites of all rules: only allowed ones, without denied ones.
+    """Return the filters, narrowed to the sites that all rules allow and none denies.
 
     Raises InvalidRequest if none of the requested sites is left.
     """
@@ -104,7 +104,7 @@ def _allowed(rules: Rules) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class EffortCap:
-    """The highest allowed effort; `why` continues a sentence about it."""
+    """The highest allowed effort; `why` is the reason, in words that end a sentence."""
 
     effort: Effort
     why: str = ""
@@ -121,7 +121,10 @@ class EffortCap:
 
 
 def effort_cap(rules: Iterable[Rules]) -> EffortCap:
-    """Return the highest effort that all rules allow. Answers of background runs are stored at the search service."""
+    """Return the highest effort that all rules allow.
+
+    With `store_nothing`, this is at most medium, since the search service stores answers of background runs.
+    """
     caps = [EffortCap(effort=EFFORTS[-1])]
     for one in rules:
         if isinstance(one, WorkspaceSettings) and one.store_nothing:
@@ -149,7 +152,7 @@ def _may_name(model: str, rules: Iterable[Rules]) -> bool:
 def within_rules(
     question: Question, rules: Sequence[Rules], *, reasoning_effort: Effort = "medium"
 ) -> tuple[Question, str]:
-    """Return a question within the rules, and a note for its answer if its effort was lowered.
+    """Return a question, changed to keep the rules, and a note for its answer if its effort was lowered.
 
     Raises InvalidRequest for a site or a model that is not allowed.
     """
@@ -175,7 +178,7 @@ def within_rules(
 
 
 def check_narrows(channel: ChannelSettings, workspace: WorkspaceSettings) -> None:
-    """Raise InvalidRequest if the workspace allows none of the sites that a channel shall allow."""
+    """Raise InvalidRequest if the workspace allows none of the sites in a channel's `allow`."""
     try:
         restrict(replace(NO_FILTERS, domains=channel.allow), *([workspace] if channel.allow else []))
     except InvalidRequest as error:
@@ -183,22 +186,22 @@ def check_narrows(channel: ChannelSettings, workspace: WorkspaceSettings) -> Non
 
 
 def _common(asked: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """Return the sites covered by both lists; of two that overlap, the narrower one."""
+    """Return the sites that both lists cover; if a site of one contains a site of the other, return the narrower."""
     narrow = [one for one in asked if any(_covers(wide, one) for wide in allowed)]
     narrow += [one for one in allowed if any(_covers(wide, one) for wide in asked)]
     return list(dict.fromkeys(narrow))
 
 
 def _covers(wide: str, one: str) -> bool:
-    """Return whether all pages of a site belong to another one."""
+    """Return whether the site `one` is the site `wide` or a subdomain of it."""
     return one == wide or one.endswith(f".{wide}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Restricting:
-    """The step that applies the rules: `perplexity.domains` enforces the sites on the results.
+    """The step that applies the rules to requests; `perplexity.domains` removes results from other sites.
 
-    `tool_effort` is set for an agent: the effort with which its tools reason, which the rules must allow.
+    `tool_effort` is set for an agent: it is the effort with which the agent's tools reason, which the rules must allow.
     """
 
     rules: Sequence[Rules]
@@ -228,15 +231,12 @@ def _with_note(answer: Answer, note: str) -> Answer:
 
 
 def are_restricted(rules: Iterable[Rules]) -> bool:
-    """Return whether there are rules for sites."""
+    """Return whether any of the rules allows or denies sites."""
     return any(one.allow or one.deny for one in rules)
 
 
 def allowed_pages(pages: Sequence[Source], rules: Sequence[Rules]) -> tuple[Source, ...]:
-    """Return the pages that the rules allow, with their numbers.
-
-    Raises InvalidRequest if no site is allowed.
-    """
+    """Return the pages that the rules allow. Raises InvalidRequest if no site is allowed."""
     allowed, __ = DomainPolicy(restrict(NO_FILTERS, *rules).enforced).split(pages)
     return allowed
 
@@ -250,7 +250,7 @@ def allows_all(pages: Sequence[Source], rules: Sequence[Rules]) -> bool:
 
 
 def excludes_posts(rules: Iterable[Rules], host: str = "x.com") -> bool:
-    """Return whether posts on X may not be shown."""
+    """Return whether the rules exclude posts on X."""
     return any(
         any(_covers(site, host) for site in one.deny)
         or (bool(one.allow) and not any(_covers(site, host) for site in one.allow))

@@ -45,9 +45,9 @@ _ON_OFF = {"on": N_("On"), "off": N_("Off")}
 class Setting:
     """One setting: `name` is the typed word, `field` the attribute that holds it.
 
-    `parse` reads typed words, and raises InvalidRequest. `choices` are the words of a "choice" with their labels.
-    `unset` describes the default, unless the app is configured with another one. Texts are translated where they are
-    shown.
+    `parse` reads typed words, and raises InvalidRequest. `choices` are the words that a setting of the kind "choice"
+    takes, with their labels. `unset` describes the default, unless the app is configured with another one. Texts are
+    translated where they are shown.
     """
 
     name: str
@@ -60,17 +60,17 @@ class Setting:
     hint: str = ""
 
     def default(self, defaults: Mapping[str, str]) -> str:
-        """Return the value in force if the setting is not set."""
+        """Return the words for the value that applies if the setting is not set."""
         return defaults.get(self.field, self.unset)
 
     def words(self, value: Any) -> str:
-        """Return a value as it is typed; an empty text if nothing is set."""
+        """Return a value as a person would type it; an empty text if nothing is set."""
         if isinstance(value, bool):
             return "on" if value else "off"
         return ", ".join(value) if isinstance(value, tuple) else str(value or "")
 
     def load(self, saved: object) -> Value | None:
-        """Return a value from JSON; None for a value that can no longer be used."""
+        """Return a value from JSON; None for a value that `parse` no longer accepts."""
         words = ",".join(map(str, saved)) if isinstance(saved, list) else saved
         try:
             return self.parse(self.words(words))
@@ -271,7 +271,7 @@ WORKSPACE = (
 """The settings of the whole workspace, set by admins; a channel's can only narrow them."""
 
 Part = Literal["person", "channel", "workspace"]
-"""The owner of settings: a field of `Preferences`."""
+"""Whose settings: the name of a field of `Preferences`."""
 
 TABLES: Mapping[Part, Sequence[Setting]] = {"person": PERSON, "channel": CHANNEL, "workspace": WORKSPACE}
 
@@ -321,7 +321,7 @@ def _load(settings: Sequence[Setting], saved: object) -> dict[str, Any]:
 
 
 def changes(before: S, after: S) -> dict[str, Value | None]:
-    """Return the differences by field; None for settings that were removed."""
+    """Return the new values of changed settings, by field; None for settings that were removed."""
     empty = type(before)()
     return {
         one.name: None if getattr(after, one.name) == getattr(empty, one.name) else getattr(after, one.name)
@@ -331,5 +331,5 @@ def changes(before: S, after: S) -> dict[str, Value | None]:
 
 
 def one_of(words: Sequence[str]) -> str:
-    """Return the sentence that a setting accepts one of these words, of which there are two or more."""
+    """Return a sentence that says which words a setting accepts; there must be at least two."""
     return _("it takes {first} or {last}").format(first=", ".join(words[:-1]), last=words[-1])

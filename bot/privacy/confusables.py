@@ -1,4 +1,4 @@
-"""How a text reads to a person, in plain letters: without invisible characters, look-alikes and encodings.
+"""Converts a text to plain letters, as a person reads it: without invisible characters, look-alikes and encodings.
 
 Plain letters have no invisible characters and accents, and ASCII's letters and digits in place of look-alikes
 (https://www.unicode.org/reports/tr39/).
@@ -22,10 +22,10 @@ _ALIKE = dict(
         strict=True,
     )
 )
-"""Characters outside ASCII that resemble one of ASCII, and that compatibility forms do not cover."""
+"""Characters that look like an ASCII character, but that Unicode's compatibility forms (NFKD) do not convert to it."""
 
 _NOT_SEEN = frozenset({"Cf", "Mn", "Me"})
-"""The categories of characters that are invisible, or visible only as a part of another one."""
+"""The Unicode categories of characters that are invisible, or visible only as a part of another character."""
 
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and signs that are blank."""
@@ -33,7 +33,7 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 @lru_cache(maxsize=4096)
 def _plain(char: str) -> str:
-    """Return the ASCII character that a character resembles, if any; empty for an invisible one."""
+    """Return the plain letters for a character: in ASCII if it resembles any, empty if it is invisible."""
     if unicodedata.category(char) in _NOT_SEEN or char in _BLANK:
         return ""
     digit = unicodedata.decimal(char, None)
@@ -46,7 +46,7 @@ def _plain(char: str) -> str:
 
 
 def plain_letters(text: str) -> tuple[str, Sequence[int]]:
-    """Return a text in plain letters, and for each letter its place in the text."""
+    """Return a text in plain letters, and for each letter the index of its character in the text."""
     if text.isascii():
         return text, range(len(text))
     letters, places = [], []
@@ -70,19 +70,19 @@ _CODE = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A text in plain letters: its `letters`, and the start and end of each in the text."""
+    """A text in plain letters: its `letters`, and where each letter starts and ends in the text."""
 
     letters: str
     starts: Sequence[int]
     ends: Sequence[int]
 
     def in_text(self, span: Span) -> Span:
-        """Return the span in the text of a span of letters."""
+        """Return the part of the text from which a span of the letters was read."""
         start, stop = span
         return self.starts[start], self.ends[stop - 1]
 
     def decoded(self) -> Reading:
-        """Return the reading with encoded characters decoded."""
+        """Return the reading with one level of encodings decoded."""
         letters, starts, ends, end = [], [], [], 0
 
         def add(plain: str, start: int, stop: int) -> None:

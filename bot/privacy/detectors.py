@@ -33,7 +33,7 @@ _EMAIL = re.compile(
     rf"(?<!{_WORD})(?<![.%+'-]){_LOCAL}++{_AT}"
     rf"(?:(?:{_WORD}|-)++(?:{_DOT}((?:{_WORD}|-)++))+|\[(?i:IPv6:)?[0-9A-Fa-f.:]{{7,45}}\])"
 )
-"""Only the words in it ignore case: compiling all letters that way would take 20 milliseconds."""
+"""Only its words, such as `at`, ignore case: compiling the whole pattern that way would take 20 milliseconds."""
 
 _INTERNATIONAL = re.compile(r"(?<![\w+])(?:\+|00)\(?[1-9](?:[ .()/\t-]{0,3}\d){7,15}")
 _NATIONAL = re.compile(r"(?<![\w,/+(-])(?<!\d[.:])\(?0(?:[ .()/\t-]{0,3}+\d){8,12}+(?!\d)")
@@ -47,7 +47,7 @@ _BOOK = re.compile(r"ISBN(?:-1[03])?[: ]{0,2}$", re.IGNORECASE)
 _CARD = re.compile(r"(?<![\w+])(?<!\d\.)(?:2[ -]?[2-7]|[3-6][ -]?[0-9])")
 _CARD_NUMBER = re.compile(r"\d(?:(?:[ .,_/\t-]|[ \t]?\r?\n[ \t]?)?\d){12,18}")
 _CARD_GROUPS = re.compile(r"(?:4|5[1-5]|2[2-7]|3[47]|6[0-9])")
-"""The first digits and groups of card numbers, for the issuers that are accepted everywhere."""
+"""The first digits of card numbers, for the issuers that are accepted everywhere."""
 
 _ACCOUNT = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}")
 
@@ -70,7 +70,7 @@ _AFTER_WORD = re.compile(
     r"(?=[^\s\"',;&]{0,60}[0-9])(?=[^\s\"',;&]{0,60}[A-Za-z])([^\s\"',;&<>]{8,}+)",
     re.IGNORECASE,
 )
-"""A value of letters and digits after a word that names it."""
+"""A value of letters and digits after a word such as `password` that names it."""
 _IN_ADDRESS = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://([^\s/@:?#]{0,200}:[^\s/@?#]{1,200})@")
 """A name and a password in an address."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -80,7 +80,7 @@ _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 def _emails(text: str) -> Iterator[Span]:
     for found in _EMAIL.finditer(text):
         last = found[1] or "a"
-        # Versions of packages end in a number, and a repository's address names no person.
+        # Neither the version of a package, which ends in a number, nor the address of a repository names a person.
         if last[0].isalpha() and not (
             found[0].startswith("git@") and text[found.end() : found.end() + 1] in {":", "/"}
         ):
@@ -95,7 +95,7 @@ def _phones(text: str) -> Iterator[Span]:
                 continue
             before = text[max(0, start - 10) : start]
             if number.startswith("0") and (
-                re.match(r"[A-Za-z0-9_]", text[end : end + 1])  # As in a checksum.
+                re.match(r"[A-Za-z0-9_]", text[end : end + 1])  # More characters follow, as in a checksum.
                 or _DATE.match(number)
                 or _is_book(number, before)
                 or _is_rest(number, before)
@@ -105,12 +105,12 @@ def _phones(text: str) -> Iterator[Span]:
 
 
 def _is_rest(number: str, before: str) -> bool:
-    """Return whether the digits are the last groups of three of a large number."""
+    """Return whether the digits are the last groups of a large number that is written in groups of three."""
     return re.search(r"\d[ .]$", before) is not None and re.fullmatch(r"\d{3}(?:[ .]\d{3})+", number) is not None
 
 
 def _is_book(number: str, before: str) -> bool:
-    """Return whether digits are the number of a book, by its check digit (ISO 2108) and its form."""
+    """Return whether digits are an ISBN, by the check digit (ISO 2108) and by their form or the word before them."""
     digits = [int(char) for char in number if char.isdigit()]
     return (
         len(digits) == 10
@@ -120,7 +120,7 @@ def _is_book(number: str, before: str) -> bool:
 
 
 def _cards(text: str) -> Iterator[Span]:
-    """Yield the numbers of 13 to 19 digits with a check digit; other digits may follow after a space."""
+    """Yield the places of numbers of 13 to 19 digits with a check digit; other digits may follow after a space."""
     start = 0
     while (begin := _CARD.search(text, start)) is not None:
         start = begin.start() + 1
@@ -141,7 +141,7 @@ def _cards(text: str) -> Iterator[Span]:
 
 
 def _grouped(number: str) -> bool:
-    """Return whether a number is grouped as on a card, if it has more than spaces and hyphens between its digits."""
+    """Return whether a number is grouped as on a card; True if it has only spaces and hyphens between its digits."""
     if not set(number) & set(".,_/\n\t"):
         return True
     groups = [len(group) for group in re.split(r"\D+", number)]
@@ -157,7 +157,7 @@ def _luhn(digits: Sequence[int]) -> bool:
 
 
 def _accounts(text: str) -> Iterator[Span]:
-    """Yield the account numbers that have check digits (ISO 13616), mostly of digits; words may follow."""
+    """Yield the places of account numbers with check digits (ISO 13616) and ten or more digits; words may follow."""
     start = 0
     while (found := _ACCOUNT.search(text, start)) is not None:
         start = found.start() + 1
@@ -195,4 +195,4 @@ KINDS: Mapping[str, Kind] = {
     "iban": Kind(label="bank account", find=_accounts),
     "phone": Kind(label="phone number", find=_phones),
 }
-"""The kinds by their names in `REDACT`; of two that overlap, the first counts."""
+"""The kinds by their names in `REDACT`; if finds of two kinds overlap, the kind that is first in this list counts."""

@@ -1,6 +1,6 @@
 """Redacts the kinds of data and the patterns that an admin has configured.
 
-They are found in plain letters (`bot.privacy.confusables`), and removed from the text as it was written.
+Data are found in the plain letters of a text (`bot.privacy.confusables`), and removed from the text as it was written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from perplexity.types import Query
 
 MAX_PATTERNS = 20
 MAX_PATTERN = 500
-"""The most patterns that an admin can set, and the longest."""
+"""The most patterns that an admin can set, and the most characters of a pattern."""
 
 
 class Redaction(NamedTuple):
@@ -37,7 +37,7 @@ LABELS = {name: kind.label for name, kind in KINDS.items()} | {OWN: "private ter
 
 
 def parse_kinds(words: str) -> tuple[str, ...]:
-    """Return the names in `REDACT`. Raises ValueError, which names the invalid ones."""
+    """Return the names of kinds in `REDACT`. Raises ValueError, which names the first invalid name."""
     names = tuple(dict.fromkeys(name.strip().lower() for name in words.split(",") if name.strip()))
     if wrong := [name for name in names if name not in KINDS]:
         raise ValueError(f"{wrong[0]} is not allowed; it takes {', '.join(KINDS)}, separated by commas")
@@ -47,8 +47,8 @@ def parse_kinds(words: str) -> tuple[str, ...]:
 def compile_patterns(words: str) -> tuple[Any, ...]:
     r"""Return the patterns in `REDACT_PATTERNS`, which are separated by spaces.
 
-    They are RE2's, which reads any text in time proportional to its length (https://github.com/google/re2/wiki/Syntax).
-    Raises ValueError, which names the pattern and its fault.
+    The patterns are those of RE2, which reads any text in time proportional to its length
+    (https://github.com/google/re2/wiki/Syntax). Raises ValueError, which names the pattern and its fault.
     """
     patterns = words.split()
     if len(patterns) > MAX_PATTERNS:
@@ -96,7 +96,7 @@ class Redactor:
         return "".join([*pieces, text[end:]]), tuple(left_out)
 
     def _spans(self, text: str) -> list[tuple[int, int, str]]:
-        """Return the spans to remove, in order; of two that overlap, the earlier or longer one counts."""
+        """Return the spans to remove, in order, each with its kind; overlapping spans are merged into one."""
         found = [(*span, len(KINDS), OWN) for pattern in self.patterns for span in _matches(pattern, text)]
         for reading in readings(text):
             for rank, name in enumerate(name for name in KINDS if name in self.kinds):
@@ -113,7 +113,10 @@ class Redactor:
         ]
 
     def request(self, request: Request) -> tuple[Request, tuple[Redaction, ...]]:
-        """Return a request with its texts and filters redacted, and the removed data. Raises as `filters`."""
+        """Return a request with its texts and filters redacted, and the removed data.
+
+        Raises InvalidRequest as `filters` does.
+        """
         left_out: list[Redaction] = []
 
         def redacted(text: str) -> str:
@@ -134,10 +137,10 @@ class Redactor:
     def filters(self, filters: Filters) -> tuple[Filters, tuple[Redaction, ...]]:
         """Return redacted filters, and the removed data.
 
-        A removed site among the excluded ones is still dropped from the results. Raises InvalidRequest if only a
-        removed site was to be searched: without it, the search would cover others.
+        If a removed site was to be excluded, it is still dropped from the results. Raises InvalidRequest if a removed
+        site was to be searched, since the search would then cover other sites.
         """
-        # A host's name has no case, and may be typed in any.
+        # Host names ignore case, so both cases are tried: a pattern may match only one of them.
         found = {domain: self.redact(domain)[1] or self.redact(domain.upper())[1] for domain in filters.domains}
         hidden = {domain: left_out for domain, left_out in found.items() if left_out}
         if not hidden:
@@ -166,7 +169,7 @@ def _matches(pattern: Any, text: str) -> Iterator[Span]:
 
 
 def _merged(found: Iterable[tuple[int, int, int, str]]) -> list[tuple[int, int, int, str]]:
-    """Return the spans with overlapping ones merged."""
+    """Merge overlapping spans, which are sorted by their start; a merged span has the kind with the lowest rank."""
     merged: list[tuple[int, int, int, str]] = []
     for start, stop, rank, name in found:
         if merged and start < merged[-1][1]:

@@ -19,12 +19,12 @@ from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query, Question
 
 MAX_SAVED = 400_000
-"""About how many characters of a question's requests are saved: an agent's repeat the whole conversation."""
+"""About how many characters of a question's requests are saved; an agent repeats the whole conversation in each."""
 
 
 @dataclass(kw_only=True)
 class SentLog(RequestLog):
-    """The requests of one question, until they are taken to be saved, and the redactions in them.
+    """The requests of one question until `take` returns them for saving, and the redactions in them.
 
     `kept` are the requests that were saved before they were sent, each with its id in the table `sent_requests`.
     """
@@ -42,13 +42,13 @@ class SentLog(RequestLog):
         return any(one is request for one, _ in self.kept)
 
     def line(self, request: SentRequest) -> str:
-        """Return one request as text to save before it is sent, in the form of a line of `take`."""
+        """Return the text by which one request is saved before it is sent: a line as `take` returns them."""
         return _line(vars(request) | {"left_out": self.counts})
 
     def take(self) -> str | None:
         """Return the new requests to save, as lines of JSON; None if there are none.
 
-        If they are very long, requests in the middle are only counted, in the line before them.
+        If they are very long together, requests in the middle are only counted, in the line before them.
         """
         new = [request for request in self.requests if not self.is_kept(request)]
         self.requests = [request for request in self.requests if self.is_kept(request)]
@@ -62,9 +62,10 @@ class SentLog(RequestLog):
         return "".join(map(_line, lines))
 
     def take_all(self) -> tuple[str | None, list[UUID]]:
-        """Return the requests to save at the end, and the ids of saved ones to delete then.
+        """Return the text of the requests to save at the end, and the ids of saved requests to delete then.
 
-        To delete are requests that were not sent after all; or all, if they are so long that some are only counted.
+        Saved requests that were not sent after all are to be deleted. If the saved requests are too long together, all
+        of them are to be deleted, and the text contains them as `take` shortens them.
         """
         if sum(len(request.body) for request, _ in self.kept) > MAX_SAVED:
             replaced, self.kept = [saved_as for _, saved_as in self.kept], []
@@ -79,7 +80,7 @@ def _line(fields: Mapping[str, Any]) -> str:
 
 
 def _kept(requests: Sequence[SentRequest]) -> tuple[int, int]:
-    """Return where the requests that are not saved begin and end.
+    """Return the indexes at which the requests that are only counted begin and end.
 
     The first and the last one are saved, and as many more from both sides as are short enough.
     """
@@ -116,14 +117,14 @@ class SentRequests:
 def load_sent(saved: str) -> SentRequests:
     """Parse the saved texts of `SentLog.take` and `SentLog.line`, in any order.
 
-    A request appears twice if the database had saved it when its connection broke.
+    Equal texts count once: a request was saved twice if the connection broke after the database had saved it.
     """
     lines: list[dict[str, Any]] = [json.loads(line) for line in dict.fromkeys(saved.split("\n")) if line]
     lines.sort(key=lambda line: line["at"])
     left_out: dict[str, int] = {}
     not_kept: dict[int, int] = {}
     for number, line in enumerate(lines, 1):
-        # Each part has counted its own redactions, some of them repeatedly: together there are at least this many.
+        # Each saved text counts its redactions, and several may count the same ones, so the highest count is taken.
         left_out |= {kind: max(count, left_out.get(kind, 0)) for kind, count in line.pop("left_out", {}).items()}
         if count := line.pop("not_kept", 0):
             not_kept[number] = count

@@ -1,7 +1,7 @@
 """Every table of the database, column by column: which data are personal, how to find them, and when to delete them.
 
-Export, erasure, retention and the end of an installation all follow this list. A test compares it with the real schema:
-a new column is a line here.
+Export, erasure, retention and the end of an installation all follow this list. A test compares it with the real schema,
+so a new column needs an entry here.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ class Table:
     """Finds the rows of the workspaces `%(teams)s`; None as in `of_person`."""
 
     exported: LiteralString | None = None
-    """The exported form of a person's row, as JSON, if it is not the whole row."""
+    """The JSON that is exported for a person's row; None if the whole row is exported."""
 
     parent: str | None = None
-    """The table with whose rows these are deleted."""
+    """The table whose rows own these rows: if such a row is deleted, so are its rows here."""
 
     forget_person: Mapping[str, LiteralString] = field(default_factory=dict)
-    """The values set in a person's rows instead of deleting them."""
+    """The values that are set in a person's rows when the person is erased; if empty, the rows are deleted."""
 
     forget_workspace: Mapping[str, LiteralString] = field(default_factory=dict)
-    """The same for a workspace; `of_workspace` does not find the rows afterwards."""
+    """The values that are set in a workspace's rows, which `of_workspace` then no longer finds; if empty, deleted."""
 
     limited_person: str | None = None
-    """A column of `forget_person` that stays if it names the person who erases, whom an admin has limited."""
+    """The column of `forget_person` that keeps its value if people erase themselves, so that an admin's limit stays."""
 
     forgotten_with: str | None = None
-    """The table that alone tells whose rows these are."""
+    """The only table that tells whose rows these are: without its rows, these rows name nobody."""
 
     outdated: LiteralString | None = None
     """Finds the rows that are older than `%(days)s` days by the database's clock."""
@@ -145,7 +145,7 @@ TABLES: Mapping[str, Table] = {
         parent="questions",
         columns=_columns(place="channel_id", none="question_id state at"),
     ),
-    # For a canvas, the id is the person's, a colon, and "canvas".
+    # For a canvas, `user_id` is the person's id, a colon, and "canvas".
     "file_requests": Table(
         of_person=f"split_part(user_id, ':', 1) = %(user)s AND {_ASKED_THERE}",
         parent="questions",
@@ -160,7 +160,7 @@ TABLES: Mapping[str, Table] = {
         outdated=f"at <= now() - (%(days)s + 1) * interval '1 day' AND NOT {_HAS_TEXT}",
         columns=_columns(text="request", none="question_id id at"),
     ),
-    # Answers to the app's own offers, given to anyone who asks the same; only before that do they name a question.
+    # Answers to the app's own offers, given to anyone who asks the same; a row names a question only until the answer.
     "shared_answers": Table(
         of_person=_OWN_QUESTION,
         of_workspace=_WORKSPACE,
@@ -183,7 +183,7 @@ TABLES: Mapping[str, Table] = {
             "uncleared_since queue",
         ),
     ),
-    # The requests that found the claims of a message are moved to the question, or deleted after a day.
+    # The requests that asked a service for the claims in a message are moved to the question, or deleted after a day.
     "proposals": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
@@ -204,9 +204,9 @@ TABLES: Mapping[str, Table] = {
         of_person="(user_id = %(user)s OR %(user)s = ANY(string_to_array(settings ->> 'askers', ' ')))"
         " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
         of_workspace=_WORKSPACE,
-        # The rest belongs to the channel, and to others.
+        # The other settings belong to the channel and to other people.
         exported="jsonb_build_object('team_id', t.team_id, 'channel_id', t.channel_id, 'names_you', true)",
-        # Without the only person who may ask, admins may; it must not become everyone.
+        # If the only person who may ask is erased, admins may ask; an empty list would let everyone ask.
         forget_person={
             "user_id": "CASE WHEN user_id = %(user)s THEN '' ELSE user_id END",
             "settings": "CASE WHEN %(user)s = ANY(string_to_array(settings ->> 'askers', ' '))"
@@ -223,7 +223,7 @@ TABLES: Mapping[str, Table] = {
         of_workspace=_WORKSPACE,
         columns=_columns(person="user_id", place="team_id", none="opened_at shown_at for_admins page"),
     ),
-    # With many workspaces, the id is that of the workspace where the person was seen, a colon, and the person's.
+    # With many workspaces, `user_id` is the workspace where the person was seen, a colon, and the person's id.
     "user_teams": Table(
         of_person="(user_id = %(user)s OR split_part(user_id, ':', 2) = %(user)s"
         " AND (%(team)s::text IS NULL OR split_part(user_id, ':', 1) = %(team)s))",
@@ -289,7 +289,7 @@ TABLES: Mapping[str, Table] = {
     "audit_keys": Table(
         columns=_columns(credentials="key", none="id at"),
     ),
-    # These, and the keys, are deleted as soon as the app is uninstalled (`bot/workspaces`).
+    # Installations and provider keys are deleted as soon as the app is uninstalled (`bot/workspaces`).
     "installations": Table(
         columns=_columns(
             place="id team_id enterprise_id",
@@ -306,7 +306,7 @@ TABLES: Mapping[str, Table] = {
     "oauth_states": Table(
         columns=_columns(none="state_hash expires_at"),
     ),
-    # Kept, because an uninstalled app refuses requests by it.
+    # Kept, because the app uses it to refuse requests after it was uninstalled.
     "workspaces": Table(
         columns=_columns(
             place="id team_id enterprise_id",
@@ -322,13 +322,13 @@ TABLES: Mapping[str, Table] = {
         outdated=_LONG_AGO,
         columns=_columns(none="id provider preset at shown"),
     ),
-    # Both go together: answers from before a change that is forgotten would show it again.
+    # Answers and changes are deleted at the same age: older answers would show a deleted change again.
     "provider_changes": Table(
         holds="Lasting changes of a service, such as another model.",
         outdated=_LONG_AGO,
         columns=_columns(none="provider preset kind at before after found_at"),
     ),
-    # Without the person, the cost of a call stays for the workspace's sums.
+    # When a person is erased, the costs of their calls stay for the workspace's sums.
     "ledger": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
@@ -373,7 +373,7 @@ TABLES: Mapping[str, Table] = {
         outdated="period < date_trunc('week', now() AT TIME ZONE 'UTC')::date AND at < now() - interval '1 hour'",
         columns=_columns(place="team_id", none="period salt person spent at full_at"),
     ),
-    # It stays until an admin resumes spending, even without the person who paused it.
+    # A pause stays until an admin resumes spending, even if the person who paused it is erased.
     "spending_pauses": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
