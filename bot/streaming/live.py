@@ -2,7 +2,7 @@
 
 In direct messages the text is streamed. In channels, or if Slack refuses to stream, the status message is edited. The
 display is only a preview: the complete answer is saved and delivered like any other, and replaces a message that may be
-wrong. But once text was sent to Slack, no other answer replaces it: if the answer breaks off, its text stays.
+wrong. But once text was sent to Slack, no other service is asked. If the answer then breaks off, its text stays.
 https://docs.slack.dev/ai/developing-ai-apps
 """
 
@@ -72,10 +72,10 @@ MAX_LAST_SIZE = 11_000
 MAX_TRIES = 3
 
 FIRST_STATUS_SECONDS = 1.0
-"""The earliest time of the first searches, unless the same message will show the text: then after the pace."""
+"""The seconds after the start before which no search is shown; `PACE_SECONDS` apply if that message shows the text."""
 
 ONCE_SECONDS = 2.0
-"""The time of progress that can be shown only once; twice as late while no page is known."""
+"""The seconds after the start when progress is shown that can be shown only once; twice as many if no page is known."""
 
 USES_BEFORE_END = 2
 """How often the response_url is used before the answer, for its progress and its first sentences."""
@@ -84,14 +84,14 @@ LOOK_SECONDS = 0.25
 """How often a text is checked for first sentences that can be shown only once."""
 
 GROW_SECONDS = 0.5
-"""How long after its first sentence the text so far is shown."""
+"""The seconds between the end of the first sentence and the display of the text so far."""
 
 LONG_SECONDS = 30.0
 LONG_PACE_SECONDS = 10.0
-"""After this many seconds, the status changes more rarely: it only counts on."""
+"""After `LONG_SECONDS`, the status changes only every `LONG_PACE_SECONDS`, since it merely counts the seconds."""
 
 MAX_LOOKUP_SECONDS = 60.0
-"""How long an answer waits for Slack to say whether a message of it was posted."""
+"""How long an answer waits for Slack to say whether one of its messages was posted."""
 
 CLOSING_SECONDS = 5.0
 """How long a running call may take after the answer is complete or given up."""
@@ -117,12 +117,12 @@ class Mode(Enum):
 
 @dataclass(kw_only=True)
 class LiveAnswer:
-    """One question's answer while it is made; inside `async with` it shows the events of `on_event`.
+    """The display of one question's answer while it is made; within `async with` it shows the events of `on_event`.
 
-    `mode` is how the text is shown, `messages` are the `ts` of its streams; if it is `uncertain`, there may be one
-    more. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own stop, `replace_original`
-    replaces the message of a response_url. A display that can be shown only once has no text unless there is a
-    `question`, which is quoted above it.
+    `mode` says how the text is shown. `messages` are the `ts` of the streamed messages; if `uncertain` is true, there
+    may be one more. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own stop.
+    `replace_original` replaces the message of a response_url. In `Mode.NONE`, text is shown only if there is a
+    `question`, which is quoted above the text.
     """
 
     row: QuestionRow
@@ -217,7 +217,7 @@ class LiveAnswer:
                 self.text.feed(text)
                 self._next_text = self._next_text or self.clock() + HOLD_SECONDS
             case Restarted():
-                # No text was sent yet, or nothing would be asked again.
+                # No text was sent yet: otherwise no service would have been asked again.
                 if self.text.length:
                     self._earlier = self.text, self._sources
                 self._queries, self._sources = (), ()
@@ -229,8 +229,8 @@ class LiveAnswer:
     async def broken_off(self, *, at_limit: bool) -> Answer | None:
         """Stop the display, and return the written part of an answer that broke off; None if Slack was sent no text.
 
-        If a limit ended it (`at_limit`), the text is returned even if none was sent, unless another service has begun
-        again.
+        If a limit ended the answer (`at_limit`), the written text is returned even if none was sent: that of the last
+        service, or that of the service before it if the last one has written nothing.
         """
         await self._end_showing()
         if not (self.has_shown_text or at_limit):
@@ -289,7 +289,7 @@ class LiveAnswer:
         return True
 
     async def mark_stopped(self) -> bool:
-        """Keep a stopped answer's visible text, and note below it that it was stopped; return whether that arrived."""
+        """Keep a stopped answer's visible text, and note below that it was stopped; return whether the note arrived."""
         question, answer, self._pending = str(self.row.id), self.shown_part, ""
         if self._open is not None and await self._stop(blocks=stopped_blocks(answer, question_id=question)):
             return True
@@ -308,7 +308,10 @@ class LiveAnswer:
         return isinstance(result, Sent)
 
     async def close(self, *, given_up: bool = False) -> None:
-        """End the current message as it is, if it is open. If it is `given_up`, the clear-up can end it instead."""
+        """End the message that is being streamed, if there is one, without adding to it.
+
+        If Slack is unavailable, the message of a `given_up` answer stays recorded as open, and the clear-up ends it.
+        """
         if self._open is not None:
             ts, self._open = self._open, None
             ended = await end_stream(self.streams, self.row, ts, part=len(self.messages) - 1)
@@ -348,7 +351,7 @@ class LiveAnswer:
         """Show the next due change; return the seconds until the next check, and an event that brings it forward."""
         if self.mode is Mode.NONE:
             return await self._show_once()
-        if self._broken and self.mode is Mode.STREAM:  # The whole answer comes when it is complete.
+        if self._broken and self.mode is Mode.STREAM:  # Nothing more is shown until the answer is complete.
             return None, self._closing
         await self._pull()
         if self._closing.is_set():
@@ -368,7 +371,7 @@ class LiveAnswer:
         return await self._show_status(), self._changed
 
     async def _pull(self) -> None:
-        """Take text that may be shown, until the current message is full."""
+        """Move text that may be shown to the pending text, until the current message is full."""
         while not self._is_full() and (piece := await self._read(self.text.take)):
             self._pending += piece
 
@@ -416,7 +419,7 @@ class LiveAnswer:
         if permit is CallPermit.USED_UP:
             self._wait_or_edit(BUSY_SECONDS)
             return False
-        if not self._pending:  # In the meantime another service is asked.
+        if not self._pending:  # Another service has restarted the text in the meantime.
             await self._record_end()
             return False
         had_sent, self._text_sent = self._text_sent, True
@@ -435,7 +438,7 @@ class LiveAnswer:
             await self.calls.unsupported(self.row.team_id)
         self._log_refused("stream.not_started", result)
         if isinstance(result, Retryable) and result.maybe_posted:
-            self._broken = self.uncertain = True  # It remains recorded as open, because its message may be there.
+            self._broken = self.uncertain = True  # The stream stays recorded as open, because it may have begun.
         else:
             self._text_sent = had_sent
             await self._record_end()
@@ -447,7 +450,7 @@ class LiveAnswer:
         return False
 
     def _wait_or_edit(self, seconds: float, *, give_up: bool = False) -> None:
-        """Switch to edits if no text is shown yet; otherwise wait, or show no more until the answer is complete."""
+        """Switch to edits if no text is shown yet; otherwise wait, or with `give_up` show no more text."""
         if not self.messages:
             self.mode = Mode.EDIT
         elif give_up:
@@ -475,13 +478,13 @@ class LiveAnswer:
                 await self._fall_back_to_edits()
 
     async def _fall_back_to_edits(self) -> None:
-        """Edit the current message from now on: it cannot grow, or its length at Slack is unknown."""
+        """Edit the current message from now on, since its stream cannot grow or its length at Slack is unknown."""
         self._broken = True
         await self.close()
         self.mode = Mode.EDIT
 
     async def _stop(self, *, last: str = "", blocks: tuple[Block, ...] = ()) -> bool:
-        """End the current message with the pending text, and with `last`; return whether Slack accepted it."""
+        """End the current message with the pending text and `last`; return whether Slack accepted this."""
         if self._open is None:
             return False
         part, text = len(self.messages) - 1, self._pending + last
@@ -580,7 +583,7 @@ class LiveAnswer:
             await self.progress.update(message, milestone=False)
 
     async def _show_once(self) -> tuple[float | None, asyncio.Event]:
-        """Show by the response_url the searches and pages, and the first sentences; return the same as `_step`."""
+        """Show the searches and pages, then the first sentences, by the response_url; return the same as `_step`."""
         if not self.text.length:
             return await self._show_progress_once(), self._changed
         used = self.row.response_uses + self.progress.response_url_uses
@@ -598,9 +601,9 @@ class LiveAnswer:
         return BUSY_SECONDS, self._closing
 
     async def _show_progress_once(self) -> float | None:
-        """Show the searches and pages, once; skip this for an answer that is ready soon.
+        """Show the searches and pages once, unless the answer is ready soon; return the seconds to wait before that.
 
-        If one of the posts before the end was already used, the other one is for the text.
+        If one of the posts before the end was already used, nothing is shown, and the other post is kept for the text.
         """
         if (
             self._progress_shown
@@ -692,7 +695,7 @@ class LiveAnswers:
 
     def _mode(self, row: QuestionRow) -> Mode:
         if row.thread_ts is None or row.message_ts is None or row.streams:
-            # The whole answer is shown in place of a dead worker's streams.
+            # No text is shown next to the streams of a dead worker; the whole answer will replace these.
             return Mode.NONE
         direct = row.surface == "im"
         return Mode.STREAM if (direct or self.in_channels) and self.streams.work(direct=direct) else Mode.EDIT
@@ -700,7 +703,8 @@ class LiveAnswers:
     async def leave(self, live: LiveAnswer) -> bool:
         """End the display of an answer that this worker must not deliver, so that it can be cleared up.
 
-        Return whether its last message says that it was stopped. Its messages may be another worker's.
+        Return whether a note below its text now says that it was stopped. If another worker has claimed the question,
+        the messages are left to that worker.
         """
         current = await self._current(live.row)
         with suppress(*DATABASE_UNAVAILABLE):
@@ -722,7 +726,7 @@ class LiveAnswers:
             await end_stream(self.streams, row, ts, part=part) for part, ts in enumerate(row.streams)
         ]
         found = await self._find_unrecorded(row)
-        # Read after that: another question's stream may have begun in the meantime.
+        # The known messages are read last, since another question's stream may have begun in the meantime.
         known = {row.message_ts or "", *row.streams, *(await self.calls.known(row) if found else ())}
         for ts in () if isinstance(found, Retryable) else found:
             if ts not in known:

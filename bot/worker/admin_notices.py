@@ -18,9 +18,9 @@ from bot.worker.worker import only_workspace
 class AdminNotices:
     """Sends notices to admins.
 
-    `admins` returns the admins of a workspace to inform, and `other_admins` those to inform if none of these can be
-    reached; None if Slack does not say. `enter` makes the task act for a workspace in Slack, as for `QuestionWorker`;
-    `language` returns that of a person.
+    `admins` returns the admins of a workspace to inform. `other_admins` returns the admins to inform if none of those
+    can be reached, None if Slack does not say who they are. `enter` makes the task act for a workspace in Slack, as for
+    `QuestionWorker`; `language` returns the language of a person.
     """
 
     chat: Chat
@@ -30,10 +30,10 @@ class AdminNotices:
     language: Callable[[str], Awaitable[str]] = english
 
     async def tell(self, team_id: str, text: Callable[[], str], about: str) -> bool | None:
-        """Return whether an admin got the text; None if none did and a later attempt may succeed.
+        """Send a notice; return whether an admin got it, None if no admin did but a later attempt may succeed.
 
-        `text` returns it as mrkdwn, in the language of each admin.
-        Return True, too, for a workspace without the app, where nobody has to be informed. Raises database errors.
+        `text` is called for each admin, and returns the notice as mrkdwn in the admin's language. For a workspace
+        without the app, where nobody has to be informed, return True. Raises database errors.
         """
         try:
             if not await self.enter(team_id):
@@ -47,7 +47,7 @@ class AdminNotices:
         return told
 
     async def _send_to(self, admins: Sequence[str], text: Callable[[], str], about: str) -> bool | None:
-        """Return whether one of the admins got it; None if none did and a later attempt may succeed."""
+        """Send a notice to some admins; return the same as `tell`."""
         results = [await self._send(text, admin, about) for admin in admins]
         if any(isinstance(one, Sent) for one in results):
             return True

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundTasks:
-    """Runs work in background tasks; on exit it waits `seconds` for unfinished ones, then cancels them.
+    """Runs work in background tasks; on exit, waits `seconds` for unfinished tasks, then cancels them.
 
     The work must raise nothing.
     """
@@ -65,9 +65,9 @@ class BackgroundTasks:
 
 @dataclass(frozen=True, kw_only=True)
 class RunCanceller:
-    """Cancels background runs, which continue without a connection.
+    """Cancels background runs, which continue at a service without a connection.
 
-    A request over an open connection ends with the connection, when the worker notices.
+    Other requests need no cancelling: they end with their connection, when the worker notices that the question closed.
     """
 
     questions: QuestionStore
@@ -97,12 +97,10 @@ class RunCanceller:
 
 
 async def cancel_runs(providers: Sequence[Provider], run_ids: Sequence[str]) -> bool:
-    """Cancel runs at the services; a failure does not stop the others.
+    """Cancel runs at the services; return False if a service is unavailable.
 
-    Return False if a service is unavailable.
-
-    A run that cannot be cancelled with the task's own keys is tried with the configured one: it may have begun before
-    those keys were set.
+    If one run cannot be cancelled, the others still are. A run that cannot be cancelled with the workspace's own keys
+    is cancelled with the configured key, since it may have begun before those keys were set.
     """
     done = True
     for run_id in run_ids:
@@ -127,7 +125,7 @@ async def _cancel_run(providers: Sequence[Provider], run_id: str) -> PerplexityE
 
 
 LOOK_SECONDS = 0.5
-"""The pause between two checks of the questions in work: a stop ends the work within a second, in every process."""
+"""The pause between two checks of the questions in work, so that every process ends stopped work within a second."""
 
 Result = TypeVar("Result")
 
@@ -152,8 +150,9 @@ class StopWatcher:
     async def guard(self, row: QuestionRow, work: Awaitable[Result]) -> Result:
         """Return the result of the work on a question. Raises the errors of the work.
 
-        If the question is stopped or claimed by another worker, the work is cancelled and RequestCancelled raised; if
-        an admin pauses all spending while a call of the question is paid for, SpendingPaused is raised.
+        If the question is stopped or claimed by another worker, the work is cancelled and RequestCancelled is raised.
+        If an admin pauses all spending while the question makes a paid call, the work is cancelled and SpendingPaused
+        is raised.
         """
         own = _Work(claim=row.claim, task=asyncio.ensure_future(work))
         self._works[row.id] = own
@@ -193,7 +192,7 @@ class StopWatcher:
 
 @dataclass(kw_only=True)
 class FileUploader:
-    """Sends files; Slack's three calls take longer than a click's acknowledgement may.
+    """Sends files in the background, since Slack's three calls take longer than the acknowledgement of a click may.
 
     `granted` are the workspaces whose bot tokens are known to have the scope. `admits` returns whether a user may get a
     file, None if that is unknown. `requests` records each request for a file.

@@ -46,8 +46,9 @@ class ClearUp:
     - The message of a slash command is changed in the same way, by the response_url, which is deleted afterwards.
     - The answer to a deleted message is deleted, unless someone has replied or the thread may not be read.
 
-    A step that Slack or a service refuses for good is done. If one of them is unavailable or busy, all steps are
-    repeated after as long as has already passed, or as Slack asks, and given up after a day. All steps can be repeated.
+    A step that Slack or a service refuses for good counts as done. If one of them is unavailable or busy, all steps are
+    repeated after a pause: as long as the time since the question was closed, or as Slack asks. After a day, they are
+    given up. All steps can be repeated.
     """
 
     questions: QuestionStore
@@ -61,7 +62,7 @@ class ClearUp:
     async def clear_up(self, left: LeftOver, *, noted: bool = False) -> None:
         """Remove the remains of a question. Raises NotClearedUp if this must be tried again.
 
-        `noted` is whether its message already says that it was stopped.
+        `noted` says whether a message of the question already says that it was stopped.
         """
         row = left.row
         try:
@@ -87,7 +88,7 @@ class ClearUp:
         if (noted and not row.streams) or left.passed_on:
             return
         if row.thread_ts is None:
-            # If a button below an answer asked it, the response_url would replace that answer.
+            # The response_url of a question from a button below an answer would replace that answer.
             _check(await self.status_messages.replace_original(None if row.action else row.response_url, stopped))
         elif (status := await self._status_message(row)) is not None:
             if stopped is None or row.streams:

@@ -50,7 +50,8 @@ def is_refusal(error: PerplexityError) -> bool:
 def is_retryable(error: PerplexityError) -> bool:
     """Return whether asking the same again may help: not after a refusal, or a paid search without results.
 
-    A service without a key also finds nothing when it refuses to search, and costs nothing.
+    A free search without results may help if repeated, since a service without a key also finds nothing if it refuses
+    to search.
     """
     if isinstance(error, BudgetUnknown):
         return True

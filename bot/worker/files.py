@@ -1,6 +1,6 @@
-"""What becomes of the files of a question, which the first line of its answer says.
+"""The files of a question: reads them, and says in the first line of the answer what became of them.
 
-Images and PDFs go to the search service with the question, where an admin allows it. They are in memory until the
+Where an admin allows it, images and PDFs go to the search service with the question. They are in memory until the
 question is answered, and nowhere else.
 """
 
@@ -28,7 +28,7 @@ MOST_FILES = 5
 """The most files of one question that are read."""
 
 MEMORY = 64 * 1024 * 1024
-"""The most bytes of files in the memory of a process; questions whose files do not fit wait."""
+"""The most bytes of files in the memory of a process. Questions whose files do not fit wait."""
 
 Fate = Literal["read", "forbidden", "command", "many", "untaken"] | Trouble
 
@@ -43,7 +43,7 @@ _SENTENCES: dict[Fate, str] = {
     "type": N_("I left out {files}: I read images and PDFs only."),
     "refused": N_("I couldn’t read {files}: Slack didn’t give me the file."),
 }
-"""What is said of files by what became of them, in this order."""
+"""The sentence on files for each fate. An answer says them in this order."""
 
 
 def named(files: Sequence[SharedFile]) -> str:
@@ -90,19 +90,19 @@ class GivenFiles:
 
 @dataclass(kw_only=True)
 class FileMemory:
-    """The bytes of files that a process may still read."""
+    """The memory of a process for files; `left` is how many bytes it may still read."""
 
     left: int = MEMORY
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def take(self, size: int) -> None:
-        """Wait until so much memory is left, and take it."""
+        """Wait until `size` bytes are left, and take them."""
         async with self.changed:
             await self.changed.wait_for(lambda: self.left >= size)
             self.left -= size
 
     async def give_back(self, size: int) -> None:
-        """Give memory back to the questions that wait for it."""
+        """Give `size` bytes back to the questions that wait for memory."""
         async with self.changed:
             self.left += size
             self.changed.notify_all()
@@ -148,7 +148,7 @@ async def _read(reader: FileReader, files: Sequence[SharedFile]) -> GivenFiles:
             continue
         left -= len(data)
         given.fates[SharedFile(id=file.id, name=name or file.name)] = "read"
-        # Its own name stays in Slack: it is text that nobody has checked.
+        # The service does not get the file's own name, which is text that nobody has checked.
         ending = media_type(data).rpartition("/")[2]
         one = Attachment(name=f"file-{place}.{ending}", media_type=media_type(data), data=data)
         given.attachments += (one,)

@@ -57,10 +57,13 @@ MAX_GAP_SECONDS = 2 * RECOVERY_SECONDS + 1
 """After a longer gap between two sweeps, this process has not watched the workers in between."""
 
 POLL_SECONDS = 0.5
-"""A notice of a new job can be missed while the worker checks for one; the worker then waits at most this long."""
+"""The longest pause between two checks for jobs, since a notice of a new job can be missed during a check."""
 
 SPREAD = 0.3
-"""The random part of that wait, and of a wait for a turn: two processes of one pace would keep their order forever."""
+"""The random part of this pause, and of a wait for a turn.
+
+Without it, two processes with the same pace would keep their order forever.
+"""
 
 TAKEN_AT_ONCE = 8
 """The most jobs fetched in one query, so that the work does not wait for one query per job."""
@@ -73,12 +76,12 @@ NO_WORKER = 0
 """The owner's id of a job that has no owner."""
 
 STOP_SECONDS = 3.0
-"""How long a worker may take to return its jobs when its time is over; without the database it cannot."""
+"""How long a worker may take to return its jobs when its time is over. It cannot do so without the database."""
 
 NOT_OURS_SECONDS = 5
 """How long a question that only another process can answer stays in the queue before the next attempt.
 
-A random part of a second is added: two processes of one pace keep their order, and the wrong one might always be first.
+A random part of a second is added, since of two processes with the same pace the wrong one might always be first.
 """
 
 
@@ -131,8 +134,8 @@ class RetryingJobManager(JobManager):
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
         """Return the next job, None if there is none; several are fetched at once.
 
-        procrastinate's worker asks until there is none. Here it gets this reply without another query, unless the last
-        query returned as many jobs as it asked for, or a new job was announced since.
+        procrastinate's worker asks until it gets None. It gets None here without another query, unless the last query
+        returned as many jobs as it asked for, or a new job was announced since.
         """
         if not self._taken and not self._empty:
             await self._take(worker_id)
@@ -150,7 +153,7 @@ class RetryingJobManager(JobManager):
             await self._end(job, partial(super().finish_job, job, status, delete_job))
 
     def turn_of(self, job: Job) -> HeldTurn:
-        """Return the turn that a job brought, once."""
+        """Return the turn that a job brought; an empty one if it was returned before."""
         return self._turns.pop(job.id or 0, None) or HeldTurn()
 
     def removed(self, job: Job) -> None:
@@ -216,7 +219,7 @@ class RetryingJobManager(JobManager):
             )
 
     async def _take(self, worker_id: int) -> None:
-        """Fetch as many jobs as can be begun. Those of a lost reply return to the queue with the next heartbeat."""
+        """Fetch as many jobs as can be begun. Jobs of a lost reply return to the queue with the next heartbeat."""
         async with self._fetching:
             if self._taken:
                 return
@@ -363,7 +366,7 @@ class JobQueue:
             fetch_job_polling_interval=POLL_SECONDS * (1 - SPREAD * self._manager.chance()),
             install_signal_handlers=False,
             shutdown_graceful_timeout=drain_seconds,
-            # `_beat` sends heartbeats, also while the worker drains, and `recover_stalled` finds the dead.
+            # `_beat` sends the heartbeats, also while the worker drains, and `recover_stalled` finds dead workers.
             update_heartbeat_interval=math.inf,
             stalled_worker_timeout=FOREVER_SECONDS,
             abort_job_polling_interval=math.inf,
@@ -371,10 +374,10 @@ class JobQueue:
         )
 
     async def _until_cancelled(self, worker: Worker, drain_seconds: float) -> None:
-        """Run a worker. When cancelled, let it drain, and raise `CancelledError` when it has, or when time is over.
+        """Run a worker. When cancelled, let it finish its jobs, and raise CancelledError after that or `drain_seconds`.
 
-        The worker is told to stop and not only cancelled: a worker that is registering loses a cancellation in the
-        pool, because Python 3.11's `asyncio.wait_for` answers it with a result
+        The worker is told to stop, not only cancelled: a worker that is just registering loses a cancellation in the
+        pool, because Python 3.11's `asyncio.wait_for` returns a result instead of raising the cancellation
         (https://github.com/python/cpython/issues/86296).
         """
         running = asyncio.create_task(worker.run())
@@ -410,7 +413,7 @@ class JobQueue:
         values = {"worker_id": worker_id, "running": self._manager.running}
         async with self._beats.transaction() as connection:
             if await (await connection.execute(_BEAT, values)).fetchone() is None:
-                # An earlier version, or a clock that jumped, has taken the worker for dead.
+                # The worker is not registered: an earlier version, or a clock that jumped, has taken it for dead.
                 await connection.execute(_REGISTER, values)
                 await connection.execute(_OWN, values)
 
@@ -453,7 +456,7 @@ _TAKE_NEXT = """
         (job).scheduled_at, (job).queue_name, (job).attempts, (job).worker_id, turn, wait
     FROM take_jobs_v1(%(worker_id)s, %(most)s) ORDER BY (job).id IS NULL, number
 """
-"""Fetch the next jobs, one after the other, by procrastinate's own function; the last row is empty."""
+"""Fetch the next jobs, in their order. The last row has no job, but the seconds until the next turn."""
 
 _BEAT = "UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id"
 _REGISTER = """
@@ -472,7 +475,7 @@ _WRITE = """
     UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat
     WHERE id = (SELECT id FROM procrastinate_workers ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
 """
-"""Changes nothing, but fails in a database that accepts no writes, as with a full disk, and so no heartbeats."""
+"""Write a row unchanged, which fails if the database accepts no writes, as with a full disk, and so no heartbeats."""
 
 _HEARTBEATS = """
     SELECT id, last_heartbeat FROM procrastinate_workers w

@@ -114,16 +114,17 @@ class _Run:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandRunner:
-    """Runs the commands of questions. `commands` are by name; `clock` measures seconds; `stops` ends stopped work.
+    """Runs the commands of questions. `commands` maps names to commands; `stops` ends the work on stopped questions.
 
     `thread_history` returns the messages that people wrote in a thread before a question, except those with the given
-    `ts`. `files` reads the files of questions. `saves_files` is whether answers can be saved as files; `answer_parts`
+    `ts`. `files` reads the files of questions. `saves_files` says whether answers can be saved as files; `answer_parts`
     are the features' additions below answers. `umbrella` is the slash command under which every command can be typed.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when the question is given up. With `keeps_text`, an answer can build on earlier ones. `before_sending` saves each
-    request before it is sent, unless its reservation did. `shared_answers` holds the answers to the app's own offers;
-    without it, each is asked anew. `reasoning_effort` is the effort of reasoning. `language` returns that of a person.
-    `now` returns seconds since 1970.
+    request before it is sent, unless the request was saved when its call was reserved. `shared_answers` is the database
+    of shared answers to the app's own offers; without it, each offer is asked anew. `reasoning_effort` is the effort of
+    a question with reasoning. `language` returns the language of a person. `clock` is monotonic, and `now` returns
+    seconds since 1970.
     """
 
     questions: QuestionStore
@@ -148,7 +149,7 @@ class CommandRunner:
     now: Callable[[], float] = time
 
     def usage_reply(self, row: QuestionRow) -> Outcome | None:
-        """Return the outcome of a message that asks for help or cannot be a question; no listener answers these."""
+        """Return the outcome of a message that asks for help or cannot be a question; None for a question."""
         if row.surface not in THREAD_SURFACES:
             return None
         message = usage_reply(
@@ -165,7 +166,7 @@ class CommandRunner:
         return Outcome(messages=(late_message(asked, waited, question_id=str(row.id)),), state="answered")
 
     def _waited(self, row: QuestionRow) -> float:
-        """Return a question's age in seconds; that of a message counts from its writing."""
+        """Return a question's age in seconds; the age of a message counts from the time when it was written."""
         return row.late_seconds + max(0.0, self.clock() - row.received)
 
     async def refused(self, row: QuestionRow) -> Outcome | None:
@@ -331,7 +332,7 @@ class CommandRunner:
         return user_message(error), button
 
     def audience(self, row: QuestionRow) -> Audience:
-        """Return who may see a reply sent by a response_url: a failure only the asker, an answer those of its place."""
+        """Return who may see a reply sent by a response_url: only the asker of a failure, or an answer's audience."""
         if row.outcome != "answered" or row.surface in THREAD_SURFACES:
             return Audience.ASKER
         if row.public is not None:
@@ -345,10 +346,11 @@ class CommandRunner:
         return self.commands[row.command].audience(request)
 
     async def _run_once_known(self, run: _Run) -> Outcome:
-        """Run the command; repeat it if the budgets could not be read, once the database is back.
+        """Run the command; if the budgets could not be read, repeat it as soon as the database is back.
 
-        The reply has to wait for the database, too. Raises BudgetUnknown if the database is unavailable for very long,
-        or if a request was already sent that would be paid for again. A command's saved stages would not be.
+        The reply has to wait for the database anyway. Raises BudgetUnknown if the database is unavailable for very
+        long, or if a request was already sent and would be paid for again. A command that saves its stages is repeated
+        even then, since a saved stage is not paid for again.
         """
         for _attempt in range(BUDGET_TRIES):
             try:
@@ -363,7 +365,7 @@ class CommandRunner:
 
     async def _execute(self, run: _Run) -> Outcome:
         row, command = run.row, run.command
-        run.shared.clear()  # It may be run again.
+        run.shared.clear()  # An earlier try may have added to it.
         request, alone = await self._request(row, command)
         audience = self._audience(row, request)
         result, said = await self.stops.guard(row, self._answer(run, request, audience, alone=alone))
@@ -393,7 +395,7 @@ class CommandRunner:
     async def _context(
         self, run: _Run, audience: Audience, *, alone: bool, steps: Sequence[Step] = ()
     ) -> CommandContext:
-        """Return the means of the command. Raises Refused if the rules of the question's place exclude the command."""
+        """Return the context in which the command runs. Raises Refused if the question's place excludes its effort."""
         row, command, live = run.row, run.command, run.live
         if command.effort is not None:
             effort_cap(row.preferences.rules).check(command.effort)
@@ -458,7 +460,7 @@ class CommandRunner:
             yield context_block(" ".join(filter(None, sentences)))
 
     async def _parent(self, row: QuestionRow) -> KeptResult | None:
-        """Return the answer whose button asked this question."""
+        """Return the answer whose button asked this question; None if there is none."""
         parent = row.parent
         return None if parent is None else await self.database_retry(lambda: self.questions.result(parent))
 
@@ -506,9 +508,9 @@ class CommandRunner:
         return replace(thread, messages=tuple(typed))
 
     async def _record_run(self, row: QuestionRow, run_id: str, sent: str | None) -> bool:
-        """Return whether the question still belongs to this worker.
+        """Save the id of a run and the requests sent; return whether the question still belongs to this worker.
 
-        While the database is unavailable, the run continues but cannot be resumed.
+        If the database is unavailable, return True: the run continues, but cannot be resumed.
         """
         try:
             return await self.database_retry(lambda: self.questions.record_run(row, run_id, sent=sent))
@@ -556,7 +558,10 @@ def _limits(command: Command[Any, Any], request: Any, row: QuestionRow) -> list[
 
 
 def _take_events(live: LiveAnswer, command: Command[Any, Any], audience: Audience) -> Callable[[Event], None]:
-    """Return a function that takes the events of an answer shown while it is written; a private one only grows."""
+    """Return the function that takes the events of an answer that is shown while it is written.
+
+    For a private answer outside a thread, first set the question, which is quoted above the growing text.
+    """
     if audience is Audience.ASKER and live.row.thread_ts is None:
         live.question = command.parse_question_text(live.row.text)
     return live.on_event

@@ -22,7 +22,7 @@ WATCH_SECONDS = 5.0
 
 
 async def watch(look: Callable[[], Awaitable[None]]) -> None:
-    """Check repeatedly until cancelled, also while the database is unavailable."""
+    """Call `look` every few seconds until cancelled, also while the database is unavailable."""
     while True:
         try:
             await look()

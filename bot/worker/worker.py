@@ -59,11 +59,11 @@ async def only_workspace(team_id: str) -> bool:
 class QuestionWorker:
     """Answers questions.
 
-    `admission` decides whose questions are answered, `runner` runs their commands, `progress_of` shows their
-    progress by edits that `take_edit` takes from the workspace's share, `live` shows their text while it is
-    written, `clear_up` removes the remains of those closed from outside. `home_changed` updates a person's home
-    tab, `new_id` names a claim. `enter` makes the task act for a question's workspace, and returns False if the app is
-    not installed there.
+    `admission` decides whose questions are answered, and `runner` runs the commands of questions. `progress_of` returns
+    the display of a question's progress, whose edits `take_edit` counts against the workspace's limit; `live` shows the
+    text of answers while it is written. `clear_up` removes the remains of questions that were closed from outside.
+    `home_changed` updates a person's home tab. `new_id` returns the id of a claim. `enter` makes the task act for a
+    question's workspace, and returns False if the app is not installed there.
     """
 
     questions: QuestionStore
@@ -84,8 +84,8 @@ class QuestionWorker:
     async def process(self, question_id: UUID, job: int | None = None) -> bool:
         """Answer one question; return whether its job was removed. If a shutdown cancels this, the job is put back.
 
-        Raises `NotOurs`, without claiming the question, if only another process can answer it, and `NotClearedUp` if it
-        was closed meanwhile and its remains could not be removed.
+        Raises `NotOurs` if only another process can answer the question, and `NotClearedUp` if the question was closed
+        meanwhile and its remains could not be removed.
         """
         claimed = await self._claim(question_id)
         if claimed is None:
@@ -116,7 +116,7 @@ class QuestionWorker:
     async def _clear_up(self, question_id: UUID, *, lost: QuestionRow | None = None, noted: bool = False) -> None:
         """Remove the remains of a question closed from outside. Raises NotClearedUp, and `NotOurs`.
 
-        `lost` is the question if this worker had it; its asker's data may have been erased since.
+        `lost` is the question if this worker had claimed it. Its asker's data may have been erased since.
         """
         left = await self.database_retry(lambda: self.questions.left_over(question_id, again=lost is not None))
         if lost is not None and await self.database_retry(lambda: self.questions.get(question_id)) is None:
@@ -156,10 +156,10 @@ class QuestionWorker:
         return claimed
 
     async def _bring_to_its_end(self, claimed: Claimed, *, job: int | None) -> None:
-        """Settle a question, whatever fails: its asker is told, and the question expires if that fails, too.
+        """Answer a question and settle it; after an error, tell its asker. If that fails, too, the question expires.
 
-        The question returns to the queue only if the database is unavailable, the worker ends, or another one has
-        claimed it.
+        The question is not settled if the database is unavailable, if the worker ends, if only another process can
+        answer it, or if another worker has claimed it.
         """
         row = claimed.row
         try:
@@ -178,7 +178,7 @@ class QuestionWorker:
         await self._settle(row, state, job=job)
 
     async def _answer(self, claimed: Claimed) -> tuple[QuestionRow, str]:
-        """Deliver the saved answer, or find one and save it before its first message is posted.
+        """Deliver the saved answer; if none is saved, get one and save it before its first message is posted.
 
         Return the row with the answer, and the state in which the question ends.
         """
@@ -234,14 +234,14 @@ class QuestionWorker:
     async def _outcome(self, claimed: Claimed) -> tuple[QuestionRow, Outcome, LiveAnswer | None]:
         """Return the question's row with the messages posted so far, its outcome, and the display of its text, if any.
 
-        If its text was already shown, the outcome is saved.
+        If the text was shown while it was written, the outcome is already saved.
         """
         row, live = claimed.row, None
         outcome = await self.admission.refused(row, user_team=claimed.user_team) or await self.runner.refused(row)
         outcome = outcome or await run_in_thread_if_long(len(row.text), self.runner.usage_reply, row)
         outcome = outcome or await run_in_thread_if_long(len(row.text), self.runner.late_reply, row)
         if outcome is None:
-            if row.surface != "slash":  # Its acknowledgement already said so.
+            if row.surface != "slash":  # A slash command's acknowledgement was its placeholder.
                 placeholder = await run_in_thread_if_long(len(row.text), self.runner.placeholder, row)
                 row = await self.status_messages.post_pending(row, placeholder)
             shows_text = self.runner.shows_text(row)

@@ -40,7 +40,7 @@ def connect_workspaces(
     store: WorkspaceStore,
     cancel_runs: Callable[[Sequence[str]], None],
 ) -> ManyWorkspaces:
-    """Build the parts; `reads` are connections for requests, `work` those held during calls to Slack."""
+    """Build the parts. `reads` is the pool for requests, `work` the pool for connections held during calls to Slack."""
     keys = KeyRing.of(settings.key_bytes)
     installations = Installations(reads, calls=work, keys=keys, workspaces=store)
     secret = settings.slack_oauth_client_secret

@@ -1,7 +1,7 @@
 """Encryption of tokens and keys in the database: AES-256-GCM with a ring of keys.
 
-A ciphertext is bound to its row and column, so that it is worthless in another place. Its text names its key:
-`v1.KEY.DATA`, with the first 8 hexadecimal digits of the key's SHA-256, and nonce and ciphertext in base64.
+A ciphertext is bound to its row and column, so that it is worthless in another place. It is written as `v1.KEY.DATA`:
+KEY is the first 8 hexadecimal digits of the key's SHA-256, DATA the nonce and the encrypted secret in base64.
 https://nvlpubs.nist.gov/nistpubs/Legacy/SP/nistspecialpublication800-38d.pdf
 """
 
@@ -25,7 +25,7 @@ VERSION = "v1"
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRing:
-    """Encrypts with the first of its keys, and decrypts with all; `current` is the name of the first."""
+    """Encrypts with the first of its keys, and decrypts with any of them; `current` is the name of the first."""
 
     current: str
     _ciphers: Mapping[str, AESGCM] = field(repr=False)

@@ -1,4 +1,4 @@
-"""The tables of installations by OAuth; only here are their tokens encrypted and decrypted."""
+"""The tables of installations by OAuth, whose tokens are encrypted when saved and decrypted when read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bot.workspaces.encryption import KeyRing, place_of
 log = logging.getLogger(__name__)
 
 SAVE_SECONDS = 600.0
-"""How long saving a replaced token is repeated while the database is unavailable."""
+"""How long to try to save a replaced token while the database is unavailable."""
 
 BOT_TOKEN, REFRESH_TOKEN = "bot_token", "refresh_token"
 
@@ -87,7 +87,7 @@ _REFRESHED = """
 """
 _LOCK = "SELECT refresh_token FROM installations WHERE id = %(id)s FOR UPDATE"
 _SLACK_MAY_TAKE = "SET LOCAL idle_in_transaction_session_timeout = '30s'"
-"""A row is locked for as long as a call to Slack takes."""
+"""Let the transaction be idle for 30 seconds, since it keeps a row locked during a call to Slack."""
 
 _NOT_REFRESHED = "UPDATE installations SET refresh_error = %(error)s WHERE id = %(id)s"
 
@@ -96,9 +96,8 @@ _NOT_REFRESHED = "UPDATE installations SET refresh_error = %(error)s WHERE id = 
 class Installed:
     """One installation, decrypted.
 
-    `seconds_left` is the remaining life of the token when it was read, None for unlimited.
-
-    `provider_keys` are its own keys, by the service's name.
+    `seconds_left` is how long the token was valid when it was read, None for a token without an end. `provider_keys`
+    are the workspace's own keys for search services, by the service's name.
     """
 
     identity: Identity
@@ -136,9 +135,9 @@ class RefreshFailed(Exception):
 
 
 class Installations(AsyncInstallationStore):
-    """The table's operations. Raises database errors, and Undecryptable for a row that the keys cannot read.
+    """Reads and writes the tables. Raises database errors, and Undecryptable for a row that `keys` cannot decrypt.
 
-    `calls` are the connections that are held during a call to Slack.
+    `calls` is the pool for connections that are held during a call to Slack.
     """
 
     def __init__(self, pool: Pool, *, calls: Pool, keys: KeyRing, workspaces: WorkspaceStore) -> None:
@@ -148,11 +147,11 @@ class Installations(AsyncInstallationStore):
         self._workspaces = workspaces
 
     async def find(self, ids: Sequence[str], *, team_id: str = "") -> Installed | None:
-        """Read the first existing one of these installations from which this workspace was not removed."""
+        """Return the first of these installations that exists and has not lost access to the workspace `team_id`."""
         return await self._installed(_FIND, {"ids": list(filter(None, ids)), "team_id": team_id})
 
     async def find_by_team(self, team_id: str) -> Installed | None:
-        """Read the installation for a workspace's questions: its organization's, or its own."""
+        """Return the installation for a workspace's questions: that of its organization, or else its own."""
         return await self._installed(_FIND_BY_TEAM, {"team_id": team_id})
 
     async def installed_at(self, id: str) -> datetime | None:
@@ -165,7 +164,7 @@ class Installations(AsyncInstallationStore):
         identity = identity_of(installation)
         await self.delete_provider_keys(identity.id)
         token = installation.bot_token or ""
-        # Opened first: the tokens of a closed workspace are deleted at any time.
+        # The workspace is opened first, since the tokens of a closed workspace may be deleted at any time.
         await self._workspaces.save(identity, token_hash=hashlib.sha256(token.encode()).hexdigest())
         granted = OAuthGrant(
             token=token,
@@ -201,24 +200,25 @@ class Installations(AsyncInstallationStore):
     async def delete_closed(self) -> list[str]:
         """Delete the tokens of closed workspaces; return the ids of those that still had one.
 
-        Their own keys are deleted later, once the cancelling of their runs with these keys has begun.
+        Their own keys for services are deleted later: first the cancelling of their runs, which needs the keys, begins.
         """
         rows = await self._pool.fetch_all(_DELETE_CLOSED)
         return [str(row["id"]) for row in rows]
 
     async def expiring(self, *, seconds: float) -> list[str]:
-        """Return the ids of the installations whose tokens end within these seconds."""
+        """Return the ids of the installations whose tokens end within `seconds`."""
         rows = await self._pool.fetch_all(_EXPIRING, {"seconds": seconds})
         return [str(row["id"]) for row in rows]
 
     async def refresh(
         self, id: str, *, seconds: float, exchange: Callable[[str], Awaitable[OAuthGrant]]
     ) -> RefreshFailed | None:
-        """Replace a token that ends within these seconds, while its row is locked, so that only one process does.
+        """Replace a token that ends within `seconds`; return the error if that fails.
 
-        `exchange` sends a refresh token to Slack, which accepts each once; it raises RefreshFailed. If another process
-        was faster, nothing is done. If the connection is lost during the call, the new token is saved on another
-        connection; the task must not be cancelled before that.
+        The row is locked meanwhile, so that only one process does this; if another process was faster, nothing is done.
+        `exchange` sends a refresh token to Slack, which accepts each token once, and raises RefreshFailed. If the
+        database connection is lost during that call, the new token is saved on another connection; the task must not be
+        cancelled before that.
         """
         new: dict[str, Any] | None = None
         try:
@@ -244,7 +244,7 @@ class Installations(AsyncInstallationStore):
         return None
 
     async def _save_late(self, new: Mapping[str, Any], old: str) -> None:
-        """Save new tokens, unless the old one was replaced meanwhile; it may have been encrypted again."""
+        """Save new tokens unless the `old` refresh token, which may be encrypted anew, was replaced meanwhile."""
         async with self._pool.transaction() as connection:
             row = await (await connection.execute(_LOCK, new)).fetchone()
             with suppress(Undecryptable):
@@ -290,6 +290,6 @@ def identity_of(installation: Installation) -> Identity:
 
 
 def _seconds_left(installation: Installation) -> int | None:
-    """Return the remaining life of a new token; the library has converted it to a moment of this machine's clock."""
+    """Return for how many seconds a new token is valid; the library gives its end by this machine's clock."""
     at = installation.bot_token_expires_at
     return None if at is None else max(0, int(at - installation.installed_at))

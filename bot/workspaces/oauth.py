@@ -1,8 +1,9 @@
-"""Installing the app by OAuth: Bolt's flow on our routes, for allowed workspaces only.
+"""Installing the app by OAuth: Bolt's flow on the app's own routes, for allowed workspaces only.
 
-Differences from Bolt's own (1.30): the state is single-use, the cookie is for this host only and not sent with other
-sites' requests, no part of the address reaches Slack's address or the page, codes are not logged, and tokens that are
-not allowed are revoked. https://docs.slack.dev/authentication/installing-with-oauth
+Bolt's flow (1.30) is changed as follows: the state is single-use, the cookie is for this host only and not sent with
+other sites' requests, no part of the request's address reaches Slack's address or the page, codes are not logged, and
+the tokens of workspaces that are not allowed are revoked.
+https://docs.slack.dev/authentication/installing-with-oauth
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ REDIRECT_PATH = "/slack/oauth_redirect"
 AUTHORIZE_URL = "https://slack.com/oauth/v2/authorize"
 
 COOKIE = "__Host-slack-install"
-"""With the prefix, browsers accept it only over https, and from this host alone.
+"""With the prefix `__Host-`, browsers accept the cookie only over https, and from this host alone.
 
 https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes
 """
@@ -67,7 +68,7 @@ _AGAIN: Mapping[str, tuple[int, str]] = {
     "unreachable": (502, "Slack cannot be reached at the moment."),
     "storage_error": (503, "The database cannot be reached at the moment."),
 }
-"""Why someone has to begin again: the status of a page, and its first sentence."""
+"""The reasons to begin an installation again, each with the status of its page and the page's first sentence."""
 
 PAGES: Mapping[str, tuple[int, str, str]] = {
     **{reason: (status, NOT_INSTALLED, f"{why} {AGAIN}") for reason, (status, why) in _AGAIN.items()},
@@ -86,7 +87,7 @@ UNKNOWN = (400, NOT_INSTALLED, f"Slack did not complete the installation. {AGAIN
 
 
 class InstallationFailed(Exception):
-    """The flow ends with the page for this reason."""
+    """The installation failed; the flow ends with the page for `reason`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -223,7 +224,7 @@ class InstallationFlow(AsyncOAuthFlow):
     async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
         """Save the installation. Raises InstallationFailed.
 
-        The token is not revoked then: it may belong to an installation that is already saved.
+        If saving fails, the token is not revoked, since it may belong to an installation that is already saved.
         """
         try:
             await self._installations.async_save(installation)
@@ -311,7 +312,7 @@ def routes(flow: InstallationFlow) -> list[web.RouteDef]:
 
 
 def _silent_logger() -> logging.Logger:
-    """Return a logger for the library that is silent below ERROR: its warnings quote codes."""
+    """Return a logger for the library that is silent below ERROR, since the library's warnings quote codes."""
     logger = logging.getLogger("slack_bolt.oauth")
     logger.setLevel(logging.ERROR)
     return logger

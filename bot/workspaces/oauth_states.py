@@ -1,4 +1,4 @@
-"""The states of installations that have begun in a browser: signed, so that nothing is saved before one ends."""
+"""The OAuth states of installations that begin in a browser; signed, so that none is saved before its use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEPT_SECONDS = 2 * STATE_SECONDS
 """How long a used state is kept: longer than it is valid, even if the clocks of two machines differ."""
 
 CLEANED_AT_ONCE = 100
-"""The most outdated states that are deleted when one is used: more than the one that is added."""
+"""The most outdated states that are deleted whenever a state is used, which adds one row."""
 
 _FORM = re.compile(r"(?P<signed>(?P<ends>[0-9]{1,12})\.[A-Za-z0-9_-]{22})\.(?P<signature>[A-Za-z0-9_-]{43})")
 
@@ -38,9 +38,9 @@ _CONSUME = """
 class OAuthStates(AsyncOAuthStateStore):
     """The states of one app: each is valid once, for ten minutes. `secret` is shared by all its processes.
 
-    A state contains its end and a nonce; both are signed. Anyone may begin an installation, so this writes nothing;
-    only the use of a state is written. The SDK's own signed states (3.47) have no nonce: those of one second are equal.
-    `now` returns seconds since 1970.
+    A state contains the time of its end and a nonce, and both are signed. Anyone may begin an installation, so issuing
+    a state writes nothing to the database; only using one does. The SDK's own signed states (3.47) are not used: they
+    have no nonce, so those of the same second are equal. `now` returns seconds since 1970.
     """
 
     def __init__(self, pool: Pool, *, secret: str, now: Callable[[], float] = time.time) -> None:

@@ -9,14 +9,14 @@ from perplexity.providers import PROVIDERS
 from perplexity.scope import OwnKeys
 
 AGENT, AGENT_MODEL = "agent", "Agent"
-"""The agent's model as a service, and as the service of its runs."""
+"""The name and the display name of the service of the agent's model."""
 
 
 def addresses(settings: Settings) -> Mapping[str, str]:
-    """Return the addresses of the services that accept a workspace's own key, by name: those with a key of the app's.
+    """Return, by name, the addresses of the services that accept a workspace's own key: those with a key in `settings`.
 
-    The service of the agent's model is among them, unless a search service has the same address; it then uses that
-    service's key.
+    The service of the agent's model is among them, unless a search service has the same address; the agent then uses
+    that service's key.
     """
     found = {
         name: settings.provider_base_urls[name].rstrip("/")

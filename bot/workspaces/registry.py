@@ -1,6 +1,6 @@
 """The workspace of each request or question, its token, and the clean-up when an installation ends.
 
-Installations are cached for `CACHE_SECONDS`; every process notices an end within seconds.
+Installations are cached for `CACHE_SECONDS`; every process notices the end of an installation within seconds.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from perplexity.scope import OwnKeys, using_keys
 log = logging.getLogger(__name__)
 
 CACHE_SECONDS = 30.0
-"""How long an installation is used without reading it again; a revoked one is gone by then in any case."""
+"""How long an installation is used before it is read again; after that, a revoked one is gone in any case."""
 
 ABSENT_SECONDS = 2.0
-"""The same for a missing installation, so that the first request after an installation is served."""
+"""How long an installation counts as missing before it is read again: short, so that a new one soon serves requests."""
 
 MAX_CACHED = 2_000
 
@@ -57,7 +57,10 @@ CLEAN_UP_SECONDS = 60.0
 """How often the work of a closed workspace is stopped and deleted again, for questions that arrived late."""
 
 CLOSED_LATELY_SECONDS = 86_400.0
-"""How long this is repeated; a starting process does it once for every closed workspace."""
+"""How long after a workspace is closed this clean-up is repeated.
+
+A starting process cleans up once after every closed workspace.
+"""
 
 REFRESH_SECONDS = 7_200.0
 """A token is replaced this long before its end, as Bolt does: Slack's are valid for twelve hours."""
@@ -66,7 +69,7 @@ STOP_SECONDS = 2.0
 """How long a stopping process waits for Slack's reply to a refresh token."""
 
 URGENT_SECONDS = 60.0
-"""A token with less time than this is replaced before it is used."""
+"""A token that ends sooner than this is replaced before it is used."""
 
 NOT_INSTALLED = "the app is not installed here"
 
@@ -114,7 +117,7 @@ class Workspaces:
     async def of_request(self, body: Mapping[str, Any]) -> ActiveWorkspace | None:
         """Return the installation that a verified request names; None if there is none.
 
-        Raises database errors if it was never read.
+        Raises database errors, unless the installation was read before.
         """
         named = RequestOrigin.from_body(body)
         wanted = (named.enterprise_id, named.team_id) if of_organization(body) else (named.team_id, named.enterprise_id)
@@ -130,7 +133,7 @@ class Workspaces:
     async def enter_team(self, team_id: str) -> bool:
         """Make the current task act for the installation of a workspace's question; return False if there is none.
 
-        Raises database errors if it was never read.
+        Raises database errors, unless the installation was read before.
         """
         installed = await self._get(("team", team_id), lambda: self.installations.find_by_team(team_id))
         act_for(self._active(installed) if installed is not None else None)
@@ -141,11 +144,11 @@ class Workspaces:
         return ActiveWorkspace(identity=installed.identity, own_keys=keys)
 
     def refusal(self, body: Mapping[str, Any]) -> str | None:
-        """Return why a verified request is refused, or None if it is not, once the task acts for its workspace."""
+        """Return why a verified request is refused, None if it is not; the task must already act for its workspace."""
         ours = current_scope().workspace
         if ours is None:
             return None if is_lifecycle(body) else NOT_INSTALLED
-        # It was found by the ids in the request. Its organization is not compared, since a workspace can join one.
+        # The ids in the request led to this installation. Organizations are not compared: a workspace can join one.
         kept = self._kept.get(("id", ours.id))
         app_id = kept.installed.app_id if kept is not None and kept.installed is not None else None
         named = RequestOrigin.from_body(body).app_id
@@ -169,9 +172,9 @@ class Workspaces:
     async def end(self, state: str, body: Mapping[str, Any]) -> None:
         """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.
 
-        `run` does the rest. Raises database errors. An event for an organization closes the organization; any other
-        event closes only the workspace that it names. An event from the same second as the installation counts only if
-        Slack no longer accepts the token. Raises TokenUnchecked if Slack does not say.
+        `run` then cleans up. An event for an organization closes the organization; any other event closes only the
+        workspace that it names. An event from the same second as the installation counts only if Slack no longer
+        accepts the token. Raises database errors, and TokenUnchecked if Slack does not say that.
         """
         workspace, at = ended_installation(body), event_time(body)
         known = await self.store.get(workspace) if workspace else None
@@ -215,7 +218,7 @@ class Workspaces:
         self._ended.set()
 
     def forget(self, id: str) -> None:
-        """Drop an installation, or that of a workspace, from the cache, and all that were absent."""
+        """Drop the installation with this id, or of this workspace, from the cache, and all that were missing."""
         self._forgotten += 1
         for key, kept in list(self._kept.items()):
             if kept.installed is None or id in key or kept.installed.identity.id == id:
@@ -243,7 +246,7 @@ class Workspaces:
             await wait_for_any(self.sleep(WATCH_SECONDS), self._ended.wait())
 
     async def sweep(self) -> None:
-        """Clean up after the ends of installations, and once a minute refresh the tokens that will end soon."""
+        """Clean up after installations that have ended, and once a minute refresh the tokens that end soon."""
         closed = await self.store.closed(seconds=CLOSED_LATELY_SECONDS if self._swept else None)
         self._swept = True
         due = [row for row in closed if self._is_due(row)]
@@ -296,7 +299,7 @@ class Workspaces:
             log.error("token.not_refreshed", extra={"team": id, "error": failed.error or "unreachable"})
 
     async def _exchange(self, id: str, seconds: float) -> RefreshFailed | None:
-        """Replace a token at Slack, even if the caller is cancelled, since the new token would be lost."""
+        """Replace a token at Slack, even if the caller is cancelled, since the new token would otherwise be lost."""
         work = asyncio.create_task(self.installations.refresh(id, seconds=seconds, exchange=self.exchange))
         self._refreshing.add(work)
         work.add_done_callback(self._refreshing.discard)
@@ -348,7 +351,7 @@ class Workspaces:
             log.warning("workspace.not_allowed", extra={"team": installed.identity.id})
             installed = None
         if forgotten != self._forgotten:
-            return installed  # The installation may have ended since it was read.
+            return installed  # It is not cached, since it may have ended after it was read.
         self._keep(key, _Kept(installed=installed, at=at))
         if installed is not None:
             self._keep(("id", installed.identity.id), _Kept(installed=installed, at=at))
@@ -363,10 +366,10 @@ class Workspaces:
     def _on_read(self, key: tuple[str, ...], task: asyncio.Task[Installed | None]) -> None:
         del self._reading[key]
         if not task.cancelled():
-            task.exception()  # So that an error without a waiting caller is not reported.
+            task.exception()  # Keeps asyncio from reporting an error for which no caller waits any longer.
 
     async def _remember_team(self, named: RequestOrigin, ours: Identity) -> None:
-        """Save the organization of a request's workspace: the workers know only the workspace."""
+        """Save the organization of a request's workspace, since the workers know only the workspace."""
         pair, now = (named.team_id, ours.id), self.clock()
         if not ours.is_enterprise_install or not named.team_id or named.team_id == ours.id:
             return

@@ -1,4 +1,4 @@
-"""Changing the keys in use: every secret in the database is encrypted again, with the first key of the ring."""
+"""Changes the encryption key in use: encrypts every secret in the database again, with the first key of the ring."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bot.workspaces.installations import BOT_TOKEN, REFRESH_TOKEN
 
 @dataclass(frozen=True, kw_only=True)
 class SecretColumn:
-    """A column of encrypted secrets. `owner` is the column with the id that they are bound to, `row` the row's key."""
+    """A column of encrypted secrets; `row` is the SQL expression for the key of a row."""
 
     table: LiteralString
     row: LiteralString
@@ -35,14 +35,14 @@ SECRETS = (
 """Every column that holds a secret."""
 
 BATCH = 50
-"""The most secrets encrypted again in one transaction: it holds their rows for a few milliseconds."""
+"""The most secrets encrypted again in one transaction, which locks their rows for a few milliseconds."""
 
 
 @dataclass(kw_only=True)
 class Rotation:
-    """The numbers of secrets that were encrypted again or were current, and the owners of undecryptable ones.
+    """The result: how many secrets were encrypted again or already `current`, and the places of undecryptable ones.
 
-    `recorded` are the owners in whose audit log the change is recorded.
+    `recorded` are the ids of the workspaces and organizations in whose audit logs the change is recorded.
     """
 
     changed: int = 0
