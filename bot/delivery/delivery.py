@@ -30,7 +30,7 @@ MIN_PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 15.0
 
 SLACK_ERROR_TRIES = 3
-"""After this many internal errors of Slack at one message, the message is sent as plain text."""
+"""After this many internal errors of Slack in a row, a message is sent as plain text."""
 
 UNVERIFIABLE_TRIES = 2
 """After this many posts that got no clear reply and cannot be looked up, the next route is tried."""
@@ -68,7 +68,7 @@ class _PartState:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstPost:
-    """The first post of an answer, chosen before the answer is saved, so that both are recorded in one transaction.
+    """The first post of an answer, chosen before the answer is saved, so that one transaction records both.
 
     `uses` and `unconfirmed` are what `QuestionStore.mark_sending` records before a post of `part`.
     """
@@ -91,7 +91,7 @@ class Delivery:
     jitter: Callable[[float, float], float] = uniform
 
     def first_post(self, row: QuestionRow, *, audience: Audience) -> FirstPost | None:
-        """Return how the first of a question's messages will be sent; None if there is no message or no route."""
+        """Return the first post of a question's messages; None if there is no message or no route."""
         if not row.messages:
             return None
         part = self._with_age(_outgoing_part(row, row.part, audience, response_url_uses=row.response_uses))
@@ -104,7 +104,7 @@ class Delivery:
         )
 
     async def deliver(self, row: QuestionRow, *, audience: Audience, first: FirstPost | None = None) -> bool:
-        """Post the remaining parts; return whether all are posted. Raise ClaimLost if another worker took over.
+        """Post the remaining parts; return whether all are posted. Raises ClaimLost if another worker took over.
 
         `first` is the first post, if it is already recorded.
         """

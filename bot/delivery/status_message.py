@@ -200,8 +200,9 @@ MAX_PROGRESS_USES = 3
 class ProgressUpdater:
     """Shows one question's progress; each message is tried once.
 
-    `take_edit` takes an edit from the workspace's share and returns the seconds until the next one; it is None if the
-    caller takes the edits. `clock` is monotonic. `response_url_uses` counts the uses that progress has taken.
+    `take_edit` takes one of the edits that the workspace has left, and returns the seconds until the next one, None if
+    none is left. It is None itself if the caller takes the edits. `clock` is monotonic. `response_url_uses` counts the
+    uses that progress has taken.
     """
 
     row: QuestionRow

@@ -77,7 +77,7 @@ class AnswerWithdrawal:
             return _("I can’t reach my database just now, so I kept the question. Please delete it again in a minute.")
 
     async def _find(self, row: QuestionRow) -> list[str] | Deleted:
-        """Return the `ts` of the messages to delete, or the result if none is deleted.
+        """Return the `ts` of the messages to delete, or a result if none is to be deleted.
 
         Raises NotClearedUp if Slack is unavailable.
         """

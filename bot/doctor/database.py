@@ -33,7 +33,7 @@ def embedded_findings(settings: Settings) -> Sequence[Finding]:
 
 
 def _is_writable_folder(folder: Path) -> bool:
-    """Return whether the folder, or the nearest existing one above it, is a writable folder."""
+    """Return whether the folder can be written to; if there is none, check the nearest existing folder above it."""
     while not folder.exists():
         folder = folder.parent
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)

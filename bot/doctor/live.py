@@ -143,7 +143,7 @@ class LiveRun:
         return self.taken(started)
 
     async def stop_stream(self, ts: str) -> None:
-        """End a streamed message as an answer ends."""
+        """End a streamed message in the way in which an answer ends."""
         below = [context("The end.")]
         self.taken(await self.streams.stop(self.channel, ts, question=self.mark, part=1, blocks=below))
 

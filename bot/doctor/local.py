@@ -65,7 +65,7 @@ ENV_FILE = ".env"
 
 
 async def check_env_file(context: Context) -> Sequence[Finding]:
-    """Check that the names in `.env` are settings; a misspelt one would be ignored."""
+    """Check that the names in `.env` are settings; a misspelt name would be ignored."""
     return [
         warning(
             f"{name} in .env is not a setting{f'; did you mean {near}?' if near else '.'}",

@@ -1,6 +1,6 @@
 """`/pplx budget`, `pause` and `resume`: admins see what is spent, set budgets, and stop and allow all spending.
 
-In the settings file, the name of a budget is such as `user U012AB3CD week`, and its value is dollars or `off`.
+In the settings file, a budget has a name such as `user U012AB3CD week`, and its value is dollars or `off`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _IDS = {"user": re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>|([UW][A-Z0-9]{1,20})
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetRequest:
-    """A budget to change; without a `scope`, none.
+    """A request to change a budget, or, without a `scope`, only to show the spending.
 
     An empty `subject` means every person or channel that has no budget of its own.
 

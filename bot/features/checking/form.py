@@ -83,7 +83,7 @@ class ClaimFinder:
         submission(app, context, CALLBACK_ID, self.submit, first_input=block_id(1))
 
     async def open(self, body: Mapping[str, Any], context: ListenerContext) -> str | None:
-        """Open the modal at once, and start looking for the message's claims; return a problem for the person."""
+        """Open the modal at once, and start looking for the message's claims; return a problem, if any."""
         message = _Message.read(body)
         if not message.text:
             return _(NO_TEXT)

@@ -184,7 +184,7 @@ async def run_erase(settings: Settings, people: People, *, confirmed: bool, conn
 
 
 def _own_keys(settings: Settings, pool: Pool) -> Callable[[str], Awaitable[OwnKeys | None]]:
-    """Return a function that finds the keys of a workspace for its questions."""
+    """Return a function that returns a workspace's own keys for services, None if it has none."""
     if not settings.oauth_configured:
         return _no_keys
     # Encryption takes a while to import; a single workspace with its own token does not need it.

@@ -1,7 +1,7 @@
 """`/pplx watch`: creates, lists and changes digests, which post new stories on a schedule.
 
 A digest's category, topic, days and time are understood completely or rejected. If a word were skipped, the digest
-could run on other days than the user meant, who would notice it late. The order is fixed, and a topic is in
+could run on other days than the user meant, and the user would notice that late. The order is fixed, and a topic is in
 quotes, so that none of its words can be taken for a day.
 """
 

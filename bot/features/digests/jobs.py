@@ -293,7 +293,7 @@ STOP_REASONS = {
 
 
 OWNER_CHECK_PAUSES = (2.0, 8.0, 20.0)
-"""Seconds after which Slack is asked again whether the owner is an admin."""
+"""The pauses in seconds before Slack is asked again whether the owner may ask in the channel."""
 
 
 @dataclass(frozen=True, kw_only=True)

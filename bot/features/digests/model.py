@@ -268,7 +268,7 @@ class DigestReport:
 
 
 def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
-    """Return text such as "since Tuesday"; it has the time and zone for today, and the date from a week ago on."""
+    """Return text such as "since Tuesday", with time and zone for a moment today, or the date from a week ago on."""
     then = moment.astimezone(tz)
     days = (now.astimezone(tz).date() - then.date()).days
     if days < 1:

@@ -352,7 +352,8 @@ def home_blocks(digests: Sequence[Digest]) -> list[Block]:
 
 
 def _own(one: Digest) -> Iterator[Block]:
-    # Slack shows a channel's name for its id to those who may know it; in mrkdwn, `sanitize_view` allows no mention.
+    # Slack replaces the id by the channel's name for people who may know it. In mrkdwn, `sanitize_view` allows no
+    # mention.
     direct = one.channel_id.startswith("D")
     place = leaf(_("in our direct messages")) if direct else {"type": "channel", "channel_id": one.channel_id}
     failed = _("the last one failed, “Run now” tries again") if one.failed else ""

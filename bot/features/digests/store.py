@@ -265,8 +265,7 @@ class DigestStore:
         `plan` returns the slot of the run, its question, and when the digest is due next.
 
         A slot has one run, even if several processes do this at once. A run that still waits for a worker also covers
-        the slots since then. `installation` is the id of the installation that the process works
-        for.
+        the slots since then. `installation` is the id of the installation that this process serves.
         """
         values = {"now": now, "installation": installation, "many": self._many}
         async with self._pool.transaction() as connection:

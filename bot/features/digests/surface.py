@@ -114,7 +114,7 @@ def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> 
 
 
 async def open_from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
-    """Open the form for a digest in the channel of the command. Return a problem for the person."""
+    """Open the form for a digest in the channel of the command. Return a problem for the person, if any."""
     url, channel, name = (str(payload.get(key, "")) for key in ("response_url", "channel_id", "channel_name"))
     view = digest_view(metadata=_here(url=url, channel=channel, name=name))
     return await open_modal(context, str(payload.get("trigger_id", "")), view)

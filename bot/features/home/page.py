@@ -174,7 +174,7 @@ class HomePublisher:
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """Log that a home tab is not shown if the database is unavailable."""
+    """If the database is unavailable, log that a home tab is not shown, and raise nothing."""
     try:
         yield
     except DATABASE_UNAVAILABLE as error:

@@ -33,7 +33,10 @@ class RunningQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class Recent:
-    """A question of the past; `at` is in seconds since 1970, `kept` is whether more than its messages is stored."""
+    """A question of the past. `at` is in seconds since 1970.
+
+    `kept` is whether its answer is stored as data, and not only as messages.
+    """
 
     id: UUID
     command: str
@@ -74,7 +77,7 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceUse:
-    """The use of this month: by day, the latest first, and in other ways, the most expensive first.
+    """The use of this month. `days` begin with the latest, the other lists with the most expensive.
 
     `today` is the cost of today in micro-dollars.
     """
@@ -129,7 +132,7 @@ _OPEN = """
         for_admins = homes.for_admins AND homes.opened_at > now() - interval '1 hour',
         page = CASE WHEN homes.opened_at > now() - interval '1 hour' THEN homes.page ELSE 0 END
 """
-"""Record that a home tab was opened; it starts with the latest questions, not with another page."""
+"""Record that a home tab was opened; after an hour, it starts again with the latest questions."""
 
 _TURN = """
     INSERT INTO homes (team_id, user_id, for_admins, page) VALUES (%(team_id)s, %(user_id)s, %(for_admins)s, %(page)s)
@@ -243,7 +246,7 @@ _SUMS = f"""
 """  # noqa: S608 - of constants
 """Count a workspace's questions, or a service's calls, and sum the cost, by day, person, channel and service.
 
-A question with its cost in the ledger has no service here, since its calls may be to several services.
+Questions are not counted by service, since the calls of a question may go to several services.
 """
 
 _ERASED_AT = "SELECT max(at) AS at FROM erased_spending WHERE team_id = %(team_id)s"
@@ -287,8 +290,8 @@ class AdminStore:
     async def use(self, team_id: str) -> WorkspaceUse:
         """Return the use of this month; days are in UTC.
 
-        The days before today are counted once an hour, and again after an erasure, so that no sum keeps the person's
-        id.
+        The days before today are counted once an hour, and again after the data of a person were erased, so that no sum
+        keeps their id.
         """
         today = self._now().astimezone(UTC).date()
         async with self._counting:

@@ -255,7 +255,10 @@ MAX_LENGTH = 200
 
 @dataclass(frozen=True, kw_only=True)
 class LimitRequest:
-    """A limit to change; without a `name`, none. `value` is a number, `off`, or empty for the limit in the settings."""
+    """A request to change a limit, or, without a `name`, only to show all limits.
+
+    `value` is a number, `off`, or empty for the limit in the settings.
+    """
 
     name: LimitName | None = None
     value: str = ""

@@ -1,7 +1,7 @@
 """Finds lasting changes of a service in its last ordinary answers for one preset. Pure.
 
-The newest `RECENT` answers are compared with those before them. A difference in only a few of
-them is not a change. An answer that lacks a value, such as its cost, is left out when this value is compared.
+The newest `RECENT` answers are compared with those before them. A difference in only a few of them is not a change. An
+answer that lacks a value, such as its cost, is left out when this value is compared.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ _VALUES: Mapping[Kind, Callable[[Observation], object]] = {
 
 
 def find_changes(answers: Answers, since: Mapping[Kind, datetime]) -> list[ProviderChange]:
-    """Return the changes that answers show, the oldest answer first; `since` are the times of earlier changes.
+    """Return the lasting changes in `answers`, which begin with the oldest one.
 
-    Answers before an earlier change of a kind are no longer compared for this kind.
+    `since` has the time of the last known change of each kind; older answers are not compared for that kind.
     """
     found: list[ProviderChange] = []
     for kind, value in _VALUES.items():
@@ -113,7 +113,7 @@ def _listed(values: set[str]) -> str:
 
 
 def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[ProviderChange]:
-    """Return a change if the recent median differs from that of every earlier stretch of the same length."""
+    """Return a change if the recent median lies clearly outside the medians of all earlier stretches of that length."""
     prices = _fitted_prices(before) if kind == "price" else []
     olds, news = (
         [(one.cost or 0) / (sum(map(mul, _parts(one), prices)) or 1) if prices else one.sources or 0 for one in some]

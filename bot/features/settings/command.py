@@ -44,7 +44,10 @@ MAX_LENGTH = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsRequest:
-    """The change to make; `reset` with an empty `field` resets all. A `value` of None removes a setting."""
+    """The change to make, if any.
+
+    A `value` of None removes the setting `field`. `reset` with an empty `field` removes all settings of the `part`.
+    """
 
     part: Part = "person"
     field: str = ""
@@ -125,7 +128,7 @@ class SettingsCommand:
         return replace(SETTINGS, answer=self.answer)
 
     async def answer(self, request: SettingsRequest, context: CommandContext) -> OutgoingMessage:
-        """Change what is asked for, if the person may, and render the settings. Raises database errors."""
+        """Make the requested change, if the person may make it, and render the settings. Raises database errors."""
         row, part = context.row, request.part
         place = {"team_id": row.team_id, "user_id": row.user_id, "channel_id": row.channel_id}
         before = await self.store.get(**place)

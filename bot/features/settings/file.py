@@ -299,7 +299,7 @@ async def _apply(pool: Pool, tables: Tables, changed: list[Place], before: State
 def _explained(preferences: Preferences) -> Iterator[tuple[str, str, str]]:
     """Yield the name, the value and the level of each setting in force.
 
-    The rules of the workspace and of the channel apply together; of other settings, only the first level that sets one.
+    The rules of the workspace and of the channel apply together; of another setting, only the first level is yielded.
     """
     levels: tuple[tuple[Part, tuple[Setting, ...]], ...] = (
         ("person", PERSON), ("workspace", WORKSPACE), ("channel", CHANNEL),

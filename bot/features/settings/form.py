@@ -97,7 +97,7 @@ class SettingsForm:
         return None if problem is None else text_reply(problem)
 
     async def open_for_command(self, payload: Mapping[str, Any], context: ListenerContext) -> str | None:
-        """Open the form; return a problem for the person."""
+        """Open the form; return a problem for the person, if any."""
         opening = self.open(payload, context, channel=str(payload.get("channel_id", "")))
         try:
             return await context.intake.within_ack_deadline(opening, seconds=DATABASE_SECONDS)

@@ -214,7 +214,7 @@ def _chosen(
 
 
 async def start_update(changed: Submission, context: ListenerContext) -> None:
-    """Start to show what is chosen now."""
+    """Start updating the preview, to show the current choice."""
     context.start(_update_preview(changed, context))
 
 
