@@ -1,4 +1,4 @@
-"""The app's command line: `python -m bot run`, `worker`, `migrate`, `doctor` and others, or `web-answers`."""
+"""The app's command line: `python -m bot` or `web-answers`, with `run`, `worker`, `migrate`, `doctor` and others."""
 
 # Nothing heavy is imported here, because the signal handlers must be installed before there is anything to stop.
 # `perplexity` is imported only after `wrong_package` has checked that it is this project's package.
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bo
 
 
 def _run_installed(parsed: argparse.Namespace, stop: StopSignals) -> int:
-    """Run the command; if an extra that it needs is not installed, print its name."""
+    """Run the command; if it needs an extra that is not installed, print the extra's name."""
     from perplexity.errors import MissingExtra
     from perplexity.extras import require
 
@@ -395,7 +395,7 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
         settings, began = asyncio.run(_with_first_budget(settings, conninfo))
         try:
             asyncio.run(_serve(settings, parsed, stop, conninfo=conninfo, described=f"{described}{began}"))
-        except ConnectionFailed as error:  # An unusable proxy in the environment.
+        except ConnectionFailed as error:  # The environment names an unusable proxy.
             raise SettingsError(error.message) from None
         except CannotListen as error:
             return fail(_cannot_listen(error.__cause__, settings), code=1)

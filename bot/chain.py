@@ -32,7 +32,7 @@ from perplexity.x_posts.types import PostSource
 
 
 class Chain:
-    """The only way to the services: `within` puts the first three steps around each of them."""
+    """The only access to the services: `within` puts the first three steps around each of them."""
 
     def __init__(
         self, services: Services, *, redactor: Redactor = NO_REDACTION, reasoning_effort: Effort = "medium"
@@ -42,7 +42,7 @@ class Chain:
         self._reasoning_effort = reasoning_effort
 
     def within(self, rules: Sequence[Rules] = NO_PREFERENCES.rules, *, sharing: Sequence[Step] = ()) -> Services:
-        """Return the services for a question that is asked under these rules; `sharing` are the steps of sharing.
+        """Return the services for a question that is asked under these rules; `sharing` are the steps for step 2.
 
         The rules do not apply to `Services.model`, which only reads a given text that was found within the rules.
         """

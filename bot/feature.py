@@ -1,4 +1,4 @@
-"""The interface of a feature, a part of the app in a folder of its own that the core uses only through this module."""
+"""The interface of features: parts of the app in folders of their own, which the core uses only through it."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ class Core:
 class Running:
     """The parts that a feature adds to a process.
 
-    `commands` have their stores, and replace the commands of the same names in `Feature.commands`. `forms` maps the
-    name of a command to the function that opens its form if the command is typed alone. `periodic` work runs as long as
-    the process; `problems` finds problems for admins.
+    `commands` are complete with their stores, and replace the commands of the same names in `Feature.commands`. `forms`
+    maps the name of a command to the function that opens its form if the command is typed alone. `periodic` work runs
+    as long as the process; `problems` finds problems for admins.
     """
 
     commands: tuple[Command[Any, Any], ...] = ()
@@ -100,7 +100,7 @@ class Running:
 
 
 class SettingsTable(Protocol):
-    """A table of the settings file; its names and values are those of TOML. Every method raises database errors."""
+    """A table of the settings file, with names and values as in TOML. Every method may raise database errors."""
 
     @property
     def name(self) -> str:

@@ -26,8 +26,8 @@ class JsonLines(logging.Formatter):
     """Formats a record as one JSON line.
 
     Only `FIELDS` and, for our own loggers, the event's name are written. An exception is written as its class and
-    traceback, without its message, because libraries quote their input in messages. A service may echo what it is sent,
-    so `secrets` are masked everywhere.
+    traceback, without its message, because libraries quote their input in messages. A service may echo its input, so
+    `secrets` are masked everywhere.
     """
 
     def __init__(self, secrets: Collection[str] = ()) -> None:

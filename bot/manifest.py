@@ -137,7 +137,7 @@ def manifest(
         "settings": {
             "event_subscriptions": request_url | {"bot_events": list(events)},
             "interactivity": {"is_enabled": True} | request_url,
-            # A whole organization can install the app if each workspace gets a token of its own.
+            # A whole organization can install the app only if each workspace gets a token of its own, by OAuth.
             "org_deploy_enabled": oauth,
             "socket_mode_enabled": url is None,
             "token_rotation_enabled": False,

@@ -38,7 +38,7 @@ from perplexity.urls import hostname, is_https_or_loopback
 T = TypeVar("T")
 
 PREFIXES = {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-", "PERPLEXITY_API_KEY": "pplx-"}
-"""The prefix of a variable's values: https://docs.slack.dev/authentication/tokens"""
+"""The prefix of each variable's values: https://docs.slack.dev/authentication/tokens"""
 
 WHERE_TO_FIND = {
     "SLACK_BOT_TOKEN": "the bot token starts with xoxb- and is under OAuth & Permissions",
@@ -131,7 +131,7 @@ def strip_secret(value: str) -> str:
 
 
 def validate_secret(variable: str, value: str) -> str:
-    """Return a secret, stripped, if it can belong to the variable. Raises ValueError without the value."""
+    """Return the stripped secret if it can belong to the variable. Raises ValueError, which never has the value."""
     value, hint = strip_secret(value), WHERE_TO_FIND.get(variable, "use a key of the service itself")
     if belongs := next((name for name, start in PREFIXES.items() if value.startswith(start)), None):
         if belongs != variable:
@@ -405,7 +405,7 @@ class Settings(_ProviderSettings):
 
     @property
     def key_bytes(self) -> tuple[bytes, ...]:
-        """The keys of `ENCRYPTION_KEYS`, with the key that encrypts first; empty if the variable is not set."""
+        """The keys of `ENCRYPTION_KEYS`, of which the first one encrypts; empty if the variable is not set."""
         return read_keys(self.encryption_keys.get_secret_value()) if self.encryption_keys is not None else ()
 
     @property
@@ -433,7 +433,7 @@ class Settings(_ProviderSettings):
     def user_budget_unset(self) -> bool:
         """Whether BUDGET_USER_DAY_USD is not set, not even to `off`.
 
-        If so, the database's first budget applies, with which a new installation begins.
+        If so, the budget applies that the database has had from the beginning, if there is one.
         """
         return "budget_user_day_usd" not in self.model_fields_set
 

@@ -23,7 +23,7 @@ MAX_STOP_SECONDS = 25.0
 SAME_SECONDS = 0.5
 """A signal that arrives so soon after another one counts as the same.
 
-Ctrl-C sends a signal to every process of a group, and `make` passes its own on to its child, which gets two.
+Ctrl-C sends a signal to every process of a group, and `make` passes its signal on to its child, which then gets two.
 """
 
 EXIT_FORCED = 130
@@ -84,7 +84,7 @@ class StopSignals:
         return event
 
     async def run_until_stopped(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what the work returns. If a signal arrives first, cancel the work and raise `Stopped`."""
+        """Run `work` and return its result. If a signal arrives first, cancel the work and raise `Stopped`."""
         working = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self.event().wait())
         await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -117,6 +117,6 @@ class StopSignals:
 
 
 def _print(line: str) -> None:
-    # Not through `sys.stdout`: the signal may have interrupted a write to it.
+    # `sys.stdout` is not used, because the signal may have interrupted a write to it.
     with suppress(OSError):
         os.write(1, f"{line}\n".encode())

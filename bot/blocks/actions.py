@@ -47,7 +47,7 @@ CHOICES = (GO_DEEPER, REGENERATE, SAVE, CANVAS, SENT)
 
 @dataclass(frozen=True, kw_only=True)
 class Below:
-    """The facts about an answer from which the rows below it are made.
+    """The facts about an answer that decide which rows are below it.
 
     Only the asker sees a `private` answer. The next question can be typed below an answer `in_thread`. `saves_files` is
     whether files can be sent.
@@ -66,7 +66,7 @@ class Below:
 
     @property
     def continues_by_form(self) -> bool:
-        """Whether the asker needs a form for the next question, which cannot be typed and has no other form."""
+        """Whether the asker needs a form for the next question, since it cannot be typed and no other form exists."""
         return not (self.in_thread or self.buttons.ask_about)
 
 
@@ -74,8 +74,8 @@ class Below:
 class AnswerPart:
     """A button, a choice of the menu, or a row of its own below answers; `name` is its `action_id` or its value.
 
-    `offered` returns whether an answer has the part; if it is None, all answers have the part. `row` renders a row.
-    Slack shows thumbs only where everyone sees the answer.
+    `offered` returns whether an answer has the part; if it is None, all answers have the part. `row` renders a row,
+    such as thumbs, which Slack shows only where everyone sees the answer.
     """
 
     name: str
@@ -167,7 +167,7 @@ def is_undo(action: Mapping[str, Any]) -> bool:
 
 
 def is_suggestion(action: Mapping[str, Any]) -> bool:
-    """Return whether a click chose a suggested question, rather than the button that asks for one."""
+    """Return whether a click chose a suggested question, and not the button that opens a form for a question."""
     return str(action.get("block_id", "")).startswith("next-")
 
 

@@ -1,4 +1,4 @@
-"""An answer as messages: the question, notes that affect how to read the text, the text, a line with its sources."""
+"""Renders an answer as messages: the question, notes that affect how to read the text, the text, and the sources."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _quote(text: str, number: int | None, used: Sequence[Source]) -> Block:
 def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -> tuple[OutgoingMessage, ...]:
     """Render an answer as one message, or as several numbered ones; the last has the sources.
 
-    `question` is quoted above an answer whose readers do not see it otherwise.
+    `question` is quoted above the answer if the answer's readers do not see the question otherwise.
     """
     blocks, titles = render_answer(shorten_answer(answer), original=answer)
     asked, quote = question_line(question, audience), quote_question(question, audience)

@@ -61,7 +61,7 @@ def header(text: str) -> Block:
 
 
 def context(text: str) -> Block:
-    """Return small grey mrkdwn."""
+    """Return a block of small grey mrkdwn."""
     return {"type": "context", "elements": [mrkdwn(text)]}
 
 
@@ -84,33 +84,34 @@ def cell(element: Block) -> Block:
 
 
 def leaf(text: str) -> Block:
-    """Return some words of a rich text."""
+    """Return a text as an element of rich text."""
     return {"type": "text", "text": text}
 
 
 def name(text: str) -> Block:
-    """Return an untrusted name for a rich text, on one line."""
+    """Return an untrusted name as an element of rich text, on one line."""
     return leaf(one_line(text) or "–")
 
 
 def person(user_id: str) -> Block:
-    """Return a person's name for a rich text: Slack fills it in, and mentions nobody.
+    """Return a person as an element of rich text: Slack shows the name, but mentions nobody.
 
-    Slack refuses a view with an invalid id. In the ledger, the ids of erased people and of the app are invalid.
+    Slack refuses a view with an invalid id. In the ledger, erased people and the app have invalid ids, so words replace
+    them.
     """
     known = re.fullmatch("[UW][A-Z0-9]+", user_id)
     return {"type": "user", "user_id": user_id} if known else leaf(_("erased people, and the app"))
 
 
 def channel(channel_id: str) -> Block:
-    """Return a channel's name for a rich text, which Slack fills in for those who may know it."""
+    """Return a channel as an element of rich text; Slack shows its name to the people who may know it."""
     if re.fullmatch("[CG][A-Z0-9]+", channel_id):
         return {"type": "channel", "channel_id": channel_id}
     return name(_("direct messages") if channel_id.startswith("D") else channel_id)
 
 
 def rich_line(text: str, **elements: Block) -> Block:
-    """Return a line of rich text; the element of the same name replaces a name in braces."""
+    """Return a line of rich text, in which each name in braces is replaced by the element of that name."""
     parts = enumerate(re.split(r"\{(\w+)\}", text))
     line = [elements[part] if place % 2 else leaf(part) for place, part in parts if part]
     return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": line}]}
@@ -221,7 +222,7 @@ MAX_QUESTION = 80
 
 
 def quote_question(question: str, audience: Audience) -> str:
-    """Return a question in quotation marks, shortened, as mrkdwn; empty if it is visible above the answer."""
+    """Return a shortened question in quotation marks as mrkdwn; empty if the question is visible above the answer."""
     shown = escape(shorten(one_line(question), MAX_QUESTION))
     return _("“{text}”").format(text=shown) if shown and audience is not Audience.THREAD else ""
 

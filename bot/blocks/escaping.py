@@ -8,7 +8,7 @@ from typing import Any
 from bot.model.message import Block, OutgoingMessage
 
 WORD_JOINER = "\u2060"
-"""An invisible character of no width that keeps Slack from reading the two around it as one token."""
+"""An invisible character of no width that keeps Slack from reading the characters around it as one token."""
 
 _LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
 _SPACES = re.compile(r"[\x0b\x0c\x1c-\x1f]")
@@ -126,7 +126,7 @@ def unescape_slack(text: str) -> str:
 
 
 def _link_text(address: str, label: str) -> str:
-    """Return the typed text of a link; clients also make links of `a.com` and `a@b.com`."""
+    """Return the typed text of a link; Slack's clients make links even of a typed `a.com` or `a@b.com`."""
     if not label or label == address:
         return address
     return label if address.rstrip("/").endswith(label.rstrip("/")) else f"{label} ({address})"

@@ -10,7 +10,7 @@ from perplexity.limiter import TIERS
 PEOPLE_PER_QUESTION = 20
 """The number of people for whom one question per minute is enough.
 
-In the busiest hour, a person asks three questions, which is one in 20 minutes.
+In the busiest hour, a person asks three questions, which is one every 20 minutes.
 """
 
 _SOURCES = {

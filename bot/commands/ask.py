@@ -256,7 +256,7 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
 
 
 def write_question(typed: str, *, public: bool | None) -> str:
-    """Return the text for `/ask` that asks a typed question, of which no word counts as an option.
+    """Return a text for `/ask` that asks the `typed` question, and in which no typed word counts as an option.
 
     If `public` is True, the answer is for everyone; if False, it is for the asker alone despite settings; if None, the
     place of the question decides.
@@ -271,7 +271,7 @@ def nothing_found_text(request: AskRequest) -> str:
 
 
 def audience_of(request: AskRequest) -> Audience:
-    """Return who sees the answer."""
+    """Return the audience of the answer."""
     return audience_for(public=request.public)
 
 
@@ -313,7 +313,7 @@ def ending(answer: Answer, request: AskRequest, audience: Audience) -> StreamEnd
 
 
 def deeper(text: str) -> str | None:
-    """Return the text that asks the same with a higher effort; None if it already does, or asks an agent.
+    """Return a text that asks the same with a higher effort; None if `text` already does, or asks an agent.
 
     Raises UsageError if the text cannot be parsed.
     """

@@ -136,10 +136,10 @@ class Command(Generic[Request, Result]):
     name: str
     """The name without a slash."""
 
-    # Its descriptions.
+    # How people read about the command.
 
     summary: str
-    """Its description in Slack's list of commands."""
+    """The command's description in Slack's list of commands."""
 
     usage: str
     """The syntax of the text after the name."""
@@ -151,28 +151,28 @@ class Command(Generic[Request, Result]):
     form: CommandForm | None = None
     """How the modal for questions offers the command; None if it does not."""
 
-    # Who may use it, and how.
+    # Who may use the command, and how.
 
     has_slash_command: bool = True
-    """Whether it is a slash command of its own, and not only a subcommand of `/pplx`."""
+    """Whether the command is a slash command of its own, and not only a subcommand of `/pplx`."""
 
     runs_without_arguments: bool = False
-    """Whether the name alone runs it, instead of showing its help."""
+    """Whether the command runs if only its name is typed; otherwise its help is shown then."""
 
     for_everyone: bool = False
-    """Whether everyone in a channel can use it."""
+    """Whether people can use the command in a channel even if they may not ask questions there."""
 
     for_admins: bool = False
-    """Whether the help lists it for admins only."""
+    """Whether the help lists the command for admins only."""
 
     effort: Effort | None = None
     """The effort that the command requires, which the rules must allow; None if it requires none."""
 
     keeps_stages: bool = False
-    """Whether it saves the finished parts of an answer, so that nothing is paid for twice if it runs again."""
+    """Whether the command saves the finished parts of an answer, so that a second run pays for nothing twice."""
 
     free: bool = False
-    """Whether it asks no service, so that no limit of questions applies."""
+    """Whether the command asks no service, so that no limit of questions applies."""
 
     # From text to a request.
 
@@ -201,12 +201,12 @@ class Command(Generic[Request, Result]):
     """Returns the text that asks the same for the past week; None if this would not find more."""
 
     deeper: Callable[[str], str | None] | None = None
-    """Returns the text that asks the same with a higher effort; None if there is none."""
+    """Returns the text that asks the same with a higher effort; None if there is no higher effort."""
 
     # The answer.
 
     audience: Callable[[Request], Audience]
-    """Returns who sees the answer to a slash command."""
+    """Returns the audience of the answer to a slash command."""
 
     pending_label: str = ONE_MOMENT
     """The beginning of the message that the answer replaces."""
@@ -215,7 +215,7 @@ class Command(Generic[Request, Result]):
     """Whether the message that the answer replaces has a button that stops the question."""
 
     render_pending: Callable[[Request, str, bool], OutgoingMessage] | None = None
-    """Renders another pending message, from the request, the question's id and whether everyone sees the answer."""
+    """Renders a special pending message from the request, the question's id and whether everyone sees the answer."""
 
     answer: Callable[[Request, CommandContext], Awaitable[Result]] = _needs_stores
     """Answers the request. Raises PerplexityError. A command with an `ending` passes its events to `on_event`."""
@@ -230,10 +230,10 @@ class Command(Generic[Request, Result]):
     """Renders the result for its readers in the conversation of the question."""
 
     result_length: Callable[[Result], int] = _unknown_length
-    """Returns the number of characters of a result that `render` reads."""
+    """Returns the number of characters that `render` reads of a result."""
 
     ending: Callable[[Result, Request, Audience], StreamEnding] | None = None
-    """Returns the end of a result whose text was shown while it was written."""
+    """Returns the end of a result whose text was shown while the model wrote it."""
 
     buttons: Callable[[Result, Request], AnswerButtons | None] | None = None
     """Returns the facts that decide the buttons below a result; None if the result has no content."""

@@ -50,7 +50,7 @@ PACE_SECONDS = 3.0
 class Progress(Protocol):
     """The message that shows the progress of a question until the answer replaces it.
 
-    An `editable` message can be changed every few seconds, another only at milestones.
+    An `editable` message can be changed every few seconds; other messages change only at milestones.
     """
 
     @property

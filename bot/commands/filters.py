@@ -164,7 +164,7 @@ def visibility_options(*, public: bool, private: bool) -> list[str]:
 
 
 def audience_for(*, public: bool) -> Audience:
-    """Return who sees the answer."""
+    """Return the audience of an answer to a slash command: everyone in the channel if `public`, else the asker."""
     return Audience.CHANNEL if public else Audience.ASKER
 
 

@@ -87,7 +87,7 @@ def nothing_found_text(request: NewsRequest) -> str:
 
 
 def past_week(text: str) -> str | None:
-    """Return the text that asks the same for the past week; None if it already asks for a week or more.
+    """Return a text that asks the same for the past week; None if `text` already asks for a week or more.
 
     Raises UsageError if the text cannot be parsed.
     """
@@ -101,7 +101,7 @@ def past_week(text: str) -> str | None:
 
 
 def audience_of(request: NewsRequest) -> Audience:
-    """Return who sees the news."""
+    """Return the audience of the news."""
     return audience_for(public=request.public)
 
 

@@ -163,7 +163,7 @@ IN_DIRECT_MESSAGE = Invocation(prefix="")
 
 
 def mention_line(command: Command[Any, Any]) -> str | None:
-    """Return the line to type in a thread instead of a slash command; None if there is only the slash command."""
+    """Return the line to type in a thread instead of a slash command; None if a mention cannot run the command."""
     if not command.has_slash_command:
         return None
     return BY_MENTION.command_line(_("question") if command.name == ASK.name else f"{command.name} …")

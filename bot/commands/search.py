@@ -94,7 +94,7 @@ def nothing_found_text(request: SearchRequest) -> str:
 
 
 def audience_of(request: SearchRequest) -> Audience:
-    """Return who sees the results."""
+    """Return the audience of the results."""
     return audience_for(public=request.public)
 
 

@@ -27,7 +27,7 @@ INSTRUCTION = Message(
 
 _LINE = re.compile(r"(\d)\. ([\w\"“„«¿].*)")
 _OPTION = re.compile(r"(?<!\S)[-\u2010-\u2015\u2212\ufe63\uff0d]+[^\W\d_]")
-"""Matches a word that looks like an option, for which it could be taken. A page may have planned that."""
+"""Matches a word that looks like an option. A reader could take it for an option, and a page may want that."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ EXAMPLES = (
 
 
 def choose_prompts(asked: Sequence[str], examples: Sequence[SuggestedPrompt] = EXAMPLES) -> tuple[SuggestedPrompt, ...]:
-    """Return a person's newest different questions as suggestions, or the examples if they have asked too few.
+    """Return a person's newest different questions as suggestions, or the examples if there are too few.
 
     `asked` are the person's questions, the newest first. Questions that differ only in case or spaces count as one.
     """

@@ -103,7 +103,7 @@ def _even(header: Row, aligned: Row, rows: Sequence[Row]) -> MarkdownTable:
 
 def as_text(row: Row) -> str:
     """Return a row as one line of text."""
-    # A joiner first: the cell may begin with a sign that would make a heading, a fence or a list of the line.
+    # The joiner keeps the first cell from making a heading, a fence or a list of the line.
     return "\u2060" + " | ".join(cell for cell in row if cell)
 
 
@@ -160,7 +160,7 @@ RICH_TEXT_KINDS = frozenset({Form.TEXT, Form.LIST, Form.QUOTE})
 class MarkdownBlock(NamedTuple):
     """One top-level block. `text` is its Markdown, for a fence only its content.
 
-    `headings` and `special` count the headings, and all blocks that Slack renders separately, inside a list or a quote.
+    Inside a list or a quote, `headings` counts the headings, and `special` all blocks that Slack renders separately.
     """
 
     form: Form

@@ -214,13 +214,13 @@ def _fence_end(document: Document, block: Block, above: int) -> int:
     start, end = lines[block.start], lines[min(block.end, len(lines) - 1)]
     if _is_closed_fence(document, block) and text.endswith("\n", start, end):
         return end
-    # Other fences have more backticks, or tildes: which fence is shown instead depends on their contents.
+    # Only a fence of three backticks is shown as it is; what replaces another fence depends on its contents.
     begin = lines[block.start + 1] if block.start + 1 < len(lines) else above
     return above if block.markup == _FENCE and text[begin:above].strip() else start
 
 
 def _rows_end(document: Document, block: Block, line: int) -> int:
-    """Return the end of the table's rows that can be shown; no row of a table that is too wide for one block can."""
+    """Return the end of the table's rows that can be shown; a table that is too wide for one block has none yet."""
     text, lines = document.text, document.lines
     rows = min(block.end, document.line_at(line)) - block.start
     header = len(_CELL_EDGE.findall(text, lines[block.start], lines[block.start + 1]))

@@ -194,7 +194,7 @@ def _runs(pieces: Sequence[MarkdownBlock], splitter: Splitter) -> Iterator[Seque
 class _Layout:
     """The weight and the number of blocks of any run of segments.
 
-    `weights[n]` and `blocks[n]` are those of the first n segments. `room` is the most that a part may weigh.
+    `weights[n]` and `blocks[n]` are the sums for the first n segments. `room` is the most that a part may weigh.
     """
 
     pieces: Sequence[MarkdownBlock]
