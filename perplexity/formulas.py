@@ -1,6 +1,6 @@
 r"""Rewrites the LaTeX of a Markdown text so that a reader without LaTeX loses nothing.
 
-Markdown shows `\(x\,y\)` as `(x,y)`: a backslash before punctuation disappears.
+Markdown shows `\(x\,y\)` as `(x,y)`: a backslash before punctuation disappears. No function here does I/O.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recognizes questions that ask for something new, and answers that rest on old sources.
 
 The words are English and German. A named period ("today", "this week") takes precedence over a word such as "latest",
-which means the past week.
+which means the past week. No function here does I/O.
 """
 
 from __future__ import annotations

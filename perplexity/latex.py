@@ -1,7 +1,7 @@
 """Writes LaTeX formulas as Unicode text if nothing of a formula is lost and its meaning does not change.
 
 The symbols are those of `pylatexenc`'s table. The grammar is our own, because converters guess at unknown commands;
-here, a formula with anything outside the grammar has no exact text.
+here, a formula with anything outside the grammar has no exact text. No function here does I/O.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A sentence supports a claim if it has the claim's words and figures in the claim's order, with at most two more words in
 between, and nothing that limits, negates, quotes or doubts them. It contradicts a claim if it says the same except for
 one negation, one listed opposite or one figure, and names no day that the claim does not name. Any other sentence
-decides nothing, however clear it is to a person.
+decides nothing, however clear it is to a person. No function here does I/O.
 """
 
 from __future__ import annotations

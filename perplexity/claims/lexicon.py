@@ -1,6 +1,7 @@
 """Word lists for negation, hedging, debunking and text addressed to a model, in several languages.
 
-The lists are short and match too often rather than too rarely, because a match can only make a verdict unclear.
+The lists are short and match too often rather than too rarely, because a match can only make a verdict unclear. No
+function here does I/O.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ _TOLD = (
     r"(?:^|[.!?:;,\n\"“‘'(\[\]>*#|-] ?"
     r"|\b(?:please|must|should|shall|now|and|then|to|always|you|just|simply|instead|so|but|kindly) )"
 )
-"""The place before an imperative: the beginning of a clause, or a word that asks; not that in "People who ignore"."""
+"""What stands before an imperative: the beginning of a clause, or a word that asks. "People who ignore" has neither."""
 _IGNORE = _TOLD + r"(?:ignore|ignoring|disregard|forget|override|bypass|neglect|do not follow|don't follow)\b"
 _RATE = _TOLD + (
     r"(?:mark|label|rate|classify|judge|treat|consider|report|return|answer|reply|respond|output|declare|set|flag|accept"

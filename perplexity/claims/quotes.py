@@ -1,7 +1,7 @@
 """Finds a quotation word for word in the text of a page, and returns the page's own whole sentences.
 
 White space, typographic quotation marks and dashes, compatibility characters (NFKC), soft hyphens and Markdown are
-ignored. Words, figures, case and the punctuation inside a quotation are compared.
+ignored. Words, figures, case and the punctuation inside a quotation are compared. No function here does I/O.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _FOLDED = str.maketrans(
     dict.fromkeys("\"'`´‘’‚‛“”„‟‹›«»′″「」『』〝〞＂＇", "'") | dict.fromkeys("-‐‑‒–—―−﹘﹣－", "-") | {"\u2044": "/"}
 )
 _AROUND = frozenset("'.,;:!?-…()[]。、")
-"""Signs at the ends of a quotation that are ignored: a model ends it with a point where the page has a comma."""
+"""Signs that are ignored at the ends of a quotation, where a model may write a point although the page has a comma."""
 _ELISION = "…"
 
 _BREAK = re.compile(

@@ -46,7 +46,7 @@ from perplexity.validation import validate_messages
 
 
 def read_schema(path: Path) -> dict[str, JSON]:
-    """Return the schema in a file. Raises UsageError if there is none, or one that refers to anything outside."""
+    """Return the JSON Schema in a file. Raises UsageError if it has none, or one that refers to anything outside it."""
     try:
         schema = json.loads(path.read_bytes())
         validate_schema(schema)

@@ -37,7 +37,7 @@ class Signals:
 
     @property
     def exit_code(self) -> int:
-        """The exit code after a signal, as in a shell: that of Ctrl-C, unless there was another signal."""
+        """The exit code after a signal, as in a shell; it is that of Ctrl-C unless another signal was received."""
         return _SIGNAL_BASE + self._first
 
     @property

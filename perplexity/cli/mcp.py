@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perplexity.mcp_server.settings import HTTPSettings
 
 MCP_PROVIDERS = tuple(name for name, spec in PROVIDERS.items() if spec.perplexity_models)
-"""The tools have Perplexity's name, so its own models answer, directly or through OpenRouter."""
+"""The providers with Perplexity's own models, directly or through OpenRouter, as the tools have Perplexity's name."""
 
 _STOPPED = "Stopped."
 

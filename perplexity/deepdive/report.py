@@ -26,7 +26,7 @@ from perplexity.x_posts.types import Sentiment
 
 @dataclass(frozen=True, kw_only=True)
 class SourceList:
-    """The sources that the texts so far refer to; a source's number is its position, and that of its address.
+    """The sources that the texts so far refer to, and their `addresses`; a source's number is its position, from 1.
 
     `dangling` counts the markers removed because they had no source.
     """

@@ -1,7 +1,7 @@
-"""Finds the figures of an answer's cited sentences that are missing from the excerpts of their sources. Pure.
+"""Finds the figures of an answer's cited sentences that are missing from the excerpts of their sources.
 
-The rules are our own, for English and German; other languages are not checked. No model is asked. A figure is a number,
-an amount of money or a date.
+The rules are this package's own, for English and German; other languages are not checked. No model is asked, and no
+function of this package does I/O. A figure is a number, an amount of money or a date.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class CheckedSentence:
     """A sentence that cites sources, without markup and markers.
 
     `sources` are the numbers of the sources as the reader sees them, from 1. `not_found` are the figures, as they are
-    written, that are in no excerpt of these sources. `is_checked` is False if the sentence has a figure but it or an
-    excerpt is in another language than English or German.
+    written, that are in no excerpt of these sources. `is_checked` is False if the sentence has a figure but the
+    sentence or an excerpt is in another language than English or German.
     """
 
     text: str
@@ -35,7 +35,7 @@ class CheckedSentence:
 
 
 _APART = "\n\n\n"
-"""Stands between two sentences, so that no figure reaches across."""
+"""The text that is put between two sentences, so that no figure extends over both."""
 _DIGIT = re.compile(r"\d")
 
 

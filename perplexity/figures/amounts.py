@@ -1,4 +1,4 @@
-"""Numbers as they are written in English and German, with their multiplier, unit and currency. Pure.
+"""Numbers as they are written in English and German, with their multiplier, unit and currency.
 
 "1,234.5", "1.234,5", "1 234.5" and "1'234.5" are one number; "1.2 million", "1,2 Mio." and "1,200,000" are another. A
 number that can be read in two ways, such as "1.234", is both.
@@ -19,7 +19,7 @@ NUMBER = re.compile(
 )
 """A number in digits, with its separators; digits of any script."""
 MAX_DIGITS = 24
-"""A longer number is no amount."""
+"""The most digits of an amount; a longer number is no amount."""
 SPACES = " \u00a0\u2009\u202f\u2007"
 
 _FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75", "⅓": ".333", "⅔": ".667", "⅛": ".125", "⅜": ".375", "⅝": ".625"}
@@ -30,7 +30,7 @@ _GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?:\.\d{3})+|[1-9]\d
 class Amount(NamedTuple):
     """A value in the base unit of its dimension, such as metres; `unit` is "" for none.
 
-    `step` is the value of one more in the last written digit. `is_scaled` is whether a multiplier is written. `bare`
+    `step` is the value of one more in the last written digit. `is_scaled` says whether a multiplier is written. `bare`
     is the value without the unit: 1.5 for "1.5 km".
     """
 
@@ -174,11 +174,11 @@ _BASES = {
     "year": ("month", "12"), "week": ("second", "604800"), "day": ("second", "86400"),
     "hour": ("second", "3600"), "minute": ("second", "60"), "‰": ("%", "0.1"),
 }  # fmt: skip
-"""Units and the unit to compare them in, with the factor between the two."""
+"""For each unit, the unit to compare it in, and the factor to convert it."""
 
 
 def in_base(amount: Amount) -> tuple[str, Decimal, Decimal]:
-    """Return the unit for comparing an amount with those of other systems, with its value and step in this unit."""
+    """Return the unit in which an amount is compared with other systems' amounts, and its value and step there."""
     unit, factor = _BASES.get("lb" if amount.unit == "GBP" else amount.unit, (amount.unit, "1"))
     return unit, amount.value * Decimal(factor), amount.step * Decimal(factor)
 
@@ -242,7 +242,7 @@ def read_amounts(text: str, start: int, end: int) -> tuple[Amount, ...]:
     if not plain:
         return ()
     money = unit_before(text, start)
-    # A loss of "(4.2) million".
+    # As in a loss of "(4.2) million".
     in_brackets = text[end : end + 1] == ")" and text[start - 1 : start] == "("
     suffix = read_suffix(text, end + in_brackets, is_money=money != "")
     if text[start:end] == "10" and (power := _POWER_ALONE.match(text, end)):

@@ -1,4 +1,4 @@
-"""Computes from a text's own numbers: other systems' units, sums, differences, ratios, years between. Pure."""
+"""Decides whether an amount follows from a text's numbers: converted, or as a sum, difference, ratio or time span."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from itertools import combinations
 from perplexity.figures.amounts import Amount, in_base
 
 _MOST = 60
-"""How many numbers of a text are used."""
+"""The most numbers of a text that are used."""
 _APART = 3
-"""How far apart two numbers that are added or compared may be, counted in numbers of their unit."""
+"""The greatest distance of two numbers that are added or compared, counted in numbers of the same unit."""
 _YEARS = 20
 _TOLERANCE = Decimal("0.01")
 _COMPARED = re.compile(
@@ -52,7 +52,7 @@ class Computed:
         self._years = sorted(years)[:_YEARS]
 
     def has_converted(self, amount: Amount, *, sign: int, is_rough: bool) -> bool:
-        """Return whether there is an amount in a unit of another system."""
+        """Return whether the text has this amount in a unit of another system."""
         unit, value, step = in_base(amount)
         for other in self._amounts:
             if other.unit != amount.unit and unit:
@@ -68,9 +68,10 @@ class Computed:
         return False
 
     def has_value(self, amount: Amount, *, compares: bool, adds: bool, is_long: bool) -> bool:
-        """Return whether an amount is a difference or a sum of some of these, or the rest to 100 %.
+        """Return whether an amount is a difference or a sum of some of the text's amounts, or the rest to 100 %.
 
-        If no words say so, this holds only for a number that is too long to match by chance.
+        `compares` and `adds` say that words near the amount speak of a difference or a sum. Without such words, only a
+        number counts that is too long to match by chance (`is_long`).
         """
         unit, values = amount.unit, []
         if compares or adds or is_long:

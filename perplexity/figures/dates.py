@@ -1,4 +1,4 @@
-"""Dates and quarters as they are written in English and German. Pure.
+"""Finds dates, quarters, times and durations as they are written in English and German.
 
 "3 May 2026", "May 3, 2026", "3. Mai 2026", "03.05.2026", "2026-05-03" and "05/03/2026", which is read both ways, are
 one date.
@@ -143,7 +143,7 @@ _MINUTES_OFF = {
 
 
 def find_worded_times(lower: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Yield where "quarter past eight" or "halb neun" begins and ends, with its possible minutes since midnight.
+    """Yield the start, the end and the possible minutes since midnight of times such as "quarter past eight".
 
     The text is in lower case.
     """
@@ -155,7 +155,7 @@ def find_worded_times(lower: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
 
 
 def find_durations(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
-    """Yield where a duration of several units such as "2 hours and 3 minutes" begins and ends, and its seconds."""
+    """Yield the start, the end and the seconds of durations in several units, such as "2 hours and 3 minutes"."""
     for match in _DURATION.finditer(text):
         if match[2] or match[3] or match[4]:
             parts = [Decimal((part or "0").replace(",", ".")) for part in match.groups()]
@@ -186,7 +186,7 @@ def all_durations(text: str) -> frozenset[Decimal]:
 
 
 def minutes_of(time: re.Match[str]) -> tuple[int, ...]:
-    """Return the minutes since midnight of a match of `CLOCK_TIME`; nothing for a number that is no time.
+    """Return the minutes since midnight of a match of `CLOCK_TIME`; an empty tuple for a number that is no time.
 
     A time that may be before or after noon is returned as both.
     """
@@ -200,9 +200,10 @@ def minutes_of(time: re.Match[str]) -> tuple[int, ...]:
 
 
 def find_dates(text: str, *, bare_months: bool = False) -> list[WrittenDate]:
-    """Return the dates in a text in their order, without years alone. If two overlap, the first counts.
+    """Return the dates in a text in their order; a year alone does not count.
 
-    A month alone counts after a word such as "in" or "since"; with `bare_months` it counts anywhere.
+    Of two dates that overlap, the one that ends later counts, or the first one if both end together. A month alone
+    counts after a word such as "in" or "since"; with `bare_months` it counts anywhere.
     """
     found = [*_by_digits(text), *_by_months(text, bare=bare_months), *_by_parts(text, bare=bare_months)]
     found.sort()
@@ -304,7 +305,7 @@ def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
 
 
 def _worded_day(text: str, month: int) -> tuple[int, int] | None:
-    """Return where the day before a month begins and its number, as in "the first of June" and "am ersten Juni"."""
+    """Return the start and the number of a day in words before a month, as in "first of June" and "am ersten Juni"."""
     joint = " of " if text.endswith(" of ", 0, month) else " "
     word = _LAST_WORD.search(text, max(0, month - len(joint) - _LONGEST_DAY), month - len(joint))
     number = ORDINALS.get(word[0].lower(), 0) if word and text.endswith(joint, 0, month) else 0
@@ -343,7 +344,7 @@ def _short_year(written: str | None) -> int | None:
 
 
 def _partial(year: int | None, month: int, day: int | None) -> tuple[PartialDate, ...]:
-    """Return a date, or nothing if these numbers are not one."""
+    """Return a tuple with the date, or an empty one if these numbers are no date."""
     if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
         return ()
     return (PartialDate(year, month, day),)

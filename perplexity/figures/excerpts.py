@@ -1,4 +1,4 @@
-"""The numbers, fractions and dates of a source, read once and compared with figures of an answer. Pure."""
+"""The numbers, fractions and dates of a source, read once and compared with figures of an answer."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Excerpt:
 
     @cached_property
     def _by_digits(self) -> dict[str, list[Number]]:
-        """The numbers by their digits without the zeros at both ends; separators and multipliers leave these as is."""
+        """The numbers by their digits without zeros at both ends; separators and multipliers do not change them."""
         found: dict[str, list[Number]] = {}
         for number in (*self._in_digits, *self._in_words):
             same = found.setdefault(number.digits, [])
@@ -121,7 +121,7 @@ class Excerpt:
 
     @cached_property
     def _neighbours(self) -> frozenset[tuple[str, str]]:
-        """Each number with the one that follows it."""
+        """Each number with the next one, if this is near."""
         both = zip(self._in_digits, self._in_digits[1:], strict=False)
         return frozenset((one.written, other.written) for one, other in both if other.start - one.end < 30)
 
@@ -160,7 +160,7 @@ class Excerpt:
         return Computed([amount for _, amount in found], [*years])
 
     def contains(self, written: str) -> bool:
-        """Return whether the text has these words, not inside a longer number or word."""
+        """Return whether the text has the words `written`, other than inside a longer number or word."""
         return contains(self.text, written)
 
     def _has_words(self, words: Sequence[str]) -> bool:
@@ -248,7 +248,7 @@ class Excerpt:
         return self.has_pair(first, second) or self._computed.has_converted(amount, sign=1, is_rough=False)
 
     def has_digits(self, digits: str) -> bool:
-        """Return whether these digits are among the digits of the text in a row, as for a telephone number."""
+        """Return whether the text has these digits in a row, whatever is between them, as in a telephone number."""
         return digits in self._all_digits
 
     def has_multiple(self, factor: Decimal, hedge: str) -> bool:
@@ -357,7 +357,10 @@ class Excerpt:
         return bool(theirs.unit) or theirs.value > 31 or mine.is_ordinal or not self.dates.is_in_date(other.start)
 
     def _scaled(self, other: Number, *, in_cell: bool) -> tuple[Amount, ...]:
-        """Return a number's possible amounts in a table that says "in millions"; `in_cell` allows any scale."""
+        """Return a number's possible amounts in a table that says "in millions".
+
+        With `in_cell`, a number at the end of a cell may have any scale.
+        """
         scales = _OF_A_CELL if in_cell and _CELL_END.match(self.text, other.end) else self._scales
         rows = [a for a in other.amounts if not a.is_scaled and (not a.unit or a.unit in CURRENCIES)]
         return (

@@ -1,4 +1,4 @@
-"""Finds the figures of a sentence, each with a test that finds it in an excerpt. Pure."""
+"""Finds the figures of a sentence, each with a test that finds it in an excerpt."""
 
 from __future__ import annotations
 

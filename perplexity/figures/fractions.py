@@ -1,4 +1,4 @@
-"""Fractions in words such as "a third" and "one in five", as percentages, and multiples such as "doubled". Pure."""
+"""Fractions in words such as "a third" and "one in five", as percentages, and multiples such as "doubled"."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _EACH = re.compile(r"(?<!\w)jede[rnsm]? (zweite|dritte|vierte|fünfte|sechste|ac
 
 
 def find_fractions(text: str, lower: str) -> Iterator[Fraction]:
-    """Yield "two thirds", "ein Viertel", "one in five"; `lower` is the text in lower case."""
+    """Yield fractions such as "two thirds", "ein Viertel" and "one in five"; `lower` is the text in lower case."""
     for match in _PART.finditer(lower):
         yield from _fraction(text, *match.span(), match[0])
     yield from _counted(lower)

@@ -1,4 +1,4 @@
-"""Recognizes English and German, the languages of the rules for figures. Pure."""
+"""Recognizes English and German, the languages of the rules for figures."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _WORD = re.compile(r"[^\W\d_]+(?!\.\w)")
 _IN_A_NAME = re.compile(r"(?<=[^\W\d_]) (?:del?|della|di|da|do|du|la|le|van|von|el|al|y)(?: la| den| der)?(?= [A-Z])")
 _OTHER_LETTER = re.compile(r"[à-ãå-õø-ûý-ɏḀ-ỿ]")
 _OTHER_SCRIPT = re.compile("[\u0374-\u03bb\u03bd-\u1dff\u3040-\ufaff\uff66-\uffdc]")
-"""A letter of another script; "μm" is a unit."""
+"""A letter of another script, except μ, which is in units such as "μm"."""
 _MOST = 4_000
 """The number of characters of a text that are examined."""
 _FEW = 10
-"""A text with ten words of four or more small letters would have one of the commonest words among them."""
+"""From so many words of four or more small letters on, a text in a known language has one of the commonest words."""
 
 
 def is_known(text: str) -> bool | None:
-    """Return whether a text is in English or German; None if too few words say so."""
+    """Return whether a text is in English or German; None if too few of its words show its language."""
     text = _IN_A_NAME.sub("", text[:_MOST])
     words = _WORD.findall(text)
     small = [word for word in words if word.islower()]

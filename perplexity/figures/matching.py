@@ -1,4 +1,4 @@
-"""Where words or figures are in a text, not as part of longer ones. Pure."""
+"""Finds words and figures in a text, other than inside longer ones."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 
 MOST_PLACES = 50
-"""The most places examined for one figure in one excerpt, so that repeating a number costs no time."""
+"""The most places examined for one figure in one excerpt, so that a text which repeats a number takes no longer."""
 _NARROW = frozenset("\u00a0\u2009\u202f\u2007")
 _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 
 
 def contains(text: str, written: str) -> bool:
-    """Return whether a text has these words, not inside a longer number or word."""
+    """Return whether a text has the words `written`, other than inside a longer number or word."""
     return any(is_apart(text, place, written) for place in occurrences(text, written))
 
 
 def occurrences(text: str, written: str) -> Iterator[int]:
-    """Yield the places where one text occurs in another, also inside longer words; only the first ones."""
+    """Yield the places where one text occurs in another, also inside longer words; at most `MOST_PLACES`."""
     place = text.find(written)
     for _ in range(MOST_PLACES):
         if place < 0:

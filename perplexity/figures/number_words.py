@@ -1,4 +1,4 @@
-"""Numbers that a text has in English and German words. Pure."""
+"""Finds numbers that are written in English or German words."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NO_NUMBER = -1_000_000_000
 
 
 def find_worded(lower: str, *, inside: bool = False) -> list[WordedNumber]:
-    """Return the numbers in words of a text in lower case; of two that overlap, the first counts.
+    """Return the numbers in words of a text in lower case; of two that overlap, the first in the list counts.
 
     With `inside`, numbers at the beginning of a longer word also count: "dreijährig".
     """
@@ -99,7 +99,7 @@ def _beginning(word: str) -> int:
 
 
 def _of_one(lower: str, start: int, end: int, word: str) -> Iterator[WordedNumber]:
-    """Yield "a million" and "half an hour"."""
+    """Yield numbers such as those in "a million" and "half an hour"."""
     one = _ONE.search(lower, max(0, start - _LONGEST_ONE), start)
     if one is None or (word in OF_PART and not any(part in one[1] for part in ("half", "quarter", "halbe", "viertel"))):
         return

@@ -1,4 +1,4 @@
-"""Numbers with the words around them, and whether two numbers of two texts can be the same. Pure."""
+"""Reads numbers with the words around them, and decides whether the numbers of two texts can be the same."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
 
 
 def span_with_unit(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where a number begins and ends together with its currency, its multiplier and its unit."""
+    """Return the start and the end of a number together with its currency, its multiplier and its unit."""
     money, first = unit_before(text, start), start
     if money:
         first -= 1 + (text[start - 1] in SPACES)
@@ -304,7 +304,7 @@ def is_about(mine: Decimal, other: Decimal, hedge: str) -> bool:
 
 
 def rounds(number: Number, mine: Amount, other: Amount) -> bool:
-    """Return whether one amount is the other, rounded as far as the sentence's wording allows.
+    """Return whether `mine` is `other`, rounded as far as the sentence's wording allows.
 
     A number is rounded to its last written digit, or to its last digit that is not zero if this changes less than one
     percent. After a word such as "about", it may be rounded to its last digit that is not zero, or twice as far if this

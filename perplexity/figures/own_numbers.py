@@ -1,4 +1,4 @@
-"""Finds the numbers that an answer gives to its own items and lists; no source has them. Pure."""
+"""Finds the numbers that an answer gives to its own items and lists; no source has them."""
 
 from __future__ import annotations
 

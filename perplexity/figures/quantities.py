@@ -1,6 +1,7 @@
-"""The quantities of a text: each number with its unit as one value, as claims are compared. Pure.
+"""Finds the quantities of a text, numbers with their units, in the form in which claims are compared.
 
-English and German, with the smallest numbers of French, Spanish and Italian in words, and Chinese multiples.
+Numbers are read in English and German. The smallest numbers in French, Spanish and Italian words are read too, and so
+are Chinese multiples.
 """
 
 from __future__ import annotations

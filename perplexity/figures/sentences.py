@@ -1,4 +1,4 @@
-"""The sentences of an answer that cite sources, without markup. Pure."""
+"""Finds the sentences of an answer that cite sources, and removes their markup."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SHORT_WORDS = (
     "mär apr jun jul aug okt oct nov dez dec"
 )
 _SHORT = frozenset(_SHORT_WORDS.split(" "))
-"""Words that keep the point after them, in lower case."""
+"""Abbreviations in lower case, whose point does not end a sentence."""
 _AT_AN_END_WORDS = "etc co corp inc ltd usw jr sr"
 _AT_AN_END = frozenset(_AT_AN_END_WORDS.split(" "))
 """Those of `_SHORT` that may end a sentence."""
@@ -67,8 +67,8 @@ class Sentence(NamedTuple):
 def cited_sentences(cited: CitedText) -> list[Sentence]:
     """Return the sentences that have a marker, in the order of the text.
 
-    A marker belongs to the sentence that it is in or right after. An item of a list, a heading and a row of a table end
-    a sentence.
+    A marker belongs to the sentence that it is inside of or directly behind. An item of a list, a heading and a row of
+    a table end a sentence.
     """
     markers = _marker_places(cited)
     if not markers:
@@ -86,7 +86,7 @@ def cited_sentences(cited: CitedText) -> list[Sentence]:
 
 
 def _marker_places(cited: CitedText) -> list[tuple[int, int]]:
-    """Return where each marker's sign is in the document, and its number."""
+    """Return the place of each marker's sign in the document, and the marker's number."""
     places, place = [], 0
     for piece in cited.pieces:
         if isinstance(piece, Marker):
@@ -220,7 +220,7 @@ def _sentence(shown: str, checked: str, marks: Sequence[tuple[int, int]], start:
 
 
 def _ends(text: str, marks: set[int]) -> Iterator[int]:
-    """Yield where each next sentence begins, and finally the text's end."""
+    """Yield the starts of the sentences after the first one, and finally the text's end."""
     last = len(text.rstrip())
     for match in _END.finditer(text):
         end = match.end()

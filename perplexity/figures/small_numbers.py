@@ -1,4 +1,4 @@
-"""Other ways to say a small number: "both", "a year", the number of items in a list, Roman digits. Pure."""
+"""Other ways to say a small number: "both", "a year", the number of items in a list, Roman digits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SMALL = {
     3: (_ORDINARY, _ORDINARY),
     4: (("quadrupl", "quartet"), ("quadrupl", "quartet")),
 }  # fmt: skip
-"""Other words for a small number: first for one in words, which the answer may count itself, then for one in digits."""
+"""Other words for a small number: first for a number in words, which the answer may have counted, then for digits."""
 _ROMAN = [
     f"{tens}{ones}"
     for tens in ("", "X", "XX", "XXX", "XL", "L", "LX")
@@ -49,7 +49,7 @@ def says_length(lower: str, unit: str, value: Decimal) -> bool:
 def small_words(value: Decimal, *, in_words: bool) -> tuple[str, ...]:
     """Return beginnings of other words for a small number, such as "both".
 
-    `in_words` is whether the sentence has the number in words.
+    `in_words` says whether the sentence has the number in words.
     """
     return _SMALL[int(value)][0 if in_words else 1] if value % 1 == 0 and value in _SMALL else ()
 

@@ -1,4 +1,4 @@
-"""Reads the dates, times and durations of a source, including its own date and the one in its address. Pure."""
+"""Reads the dates, times and durations of a source, including its own date and the one in its address."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class SourceDates:
 
     @cached_property
     def years(self) -> frozenset[int]:
-        """The years of dates."""
+        """The years of dates, and the second years of pairs such as "2023/24"."""
         years = {partial.year for partial in self._partials if partial.year is not None}
         for match in _TWO_YEARS.finditer(self.text):
             if match[1][2:] < match[2]:
@@ -201,7 +201,7 @@ class SourceDates:
 
 
 def _wider(partial: PartialDate) -> set[PartialDate]:
-    """Return the quarter and the half of a year that a month is in, and the month that a quarter ends with."""
+    """Return the quarter and the half-year that a month is in, or the last month of a quarter."""
     year, month, day, part = partial
     if part.startswith("Q"):
         return {PartialDate(year, 3 * int(part[1]))}

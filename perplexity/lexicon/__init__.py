@@ -1,1 +1,1 @@
-"""Words that several packages read: numbers, units, months, the commonest words, and the folding of letters."""
+"""Words that several packages read: numbers, units, the commonest words, and the folding of letters."""

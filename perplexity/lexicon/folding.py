@@ -1,4 +1,4 @@
-"""Normalizes letters for comparison. Pure."""
+"""Normalizes letters for comparison, without I/O."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def plain(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """Return a text in lower case, character for character."""
+    """Return a text in lower case with the same number of characters, so that places in both texts agree."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join([c.lower()[0] for c in text])

@@ -184,7 +184,7 @@ INITIALS = frozenset(name.split(" ")[0] for name in UNITS if " " in name)
 def find_multiplier(word: str, *, glued: bool, is_money: bool) -> tuple[int, ...]:
     """Return the powers of ten that a word may be; empty if it is no multiplier.
 
-    `glued` is whether it follows the number without a space; only then can a letter be a multiplier.
+    `glued` says whether the word follows the number without a space; only then can a letter be a multiplier.
     """
     if len(word) == 1:
         return _GLUED.get(word, ()) if glued and (is_money or word not in "tTbG") else ()

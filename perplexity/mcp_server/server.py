@@ -87,13 +87,13 @@ _ARGUMENTS = {
     "domain": "search_domain_filter",
     "recency": "search_recency_filter",
 }
-"""Argument names of the tools, by the names of our fields in errors."""
+"""The names of the tools' arguments, by the names of fields in errors."""
 
 Context = ServerRequestContext[Any]
 
 
 def build_server(chain: Fallback, *, at_once: int = ServerSettings.at_once) -> Server[Any]:
-    """Return a server with tools on this chain. Failures are results that explain them.
+    """Return a server whose tools ask this chain; the result of a failed call explains the failure.
 
     At most `at_once` calls of deep tools run at the same time; the others wait.
     """
@@ -185,7 +185,7 @@ _CORS_RESPONSE_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version")
 
 
 class Ready(Protocol):
-    """Called with the address when the server listens; `alone` is whether only this machine can reach it."""
+    """Called with the address when the server listens; `alone` says whether only this machine can reach it."""
 
     def __call__(self, address: str, *, alone: bool) -> None:
         """Announce the address."""
@@ -200,7 +200,8 @@ async def serve_stdio(
 ) -> None:
     """Serve the client on stdin and stdout until it closes them; nothing else is written there.
 
-    `stopped` ends the process when this is cancelled, because the thread that reads stdin cannot be cancelled.
+    `stopped` ends the process when this coroutine is cancelled, because the thread that reads stdin cannot be
+    cancelled.
     """
     async with stdio_server() as (incoming, outgoing):
         try:
@@ -245,7 +246,7 @@ async def serve_http(
 
 
 async def _serve_until_stopped(server: uvicorn.Server) -> None:
-    """Serve until a signal ends it; when this is cancelled, shut down as after a signal."""
+    """Run the server until a signal ends it; if this coroutine is cancelled, shut the server down as after a signal."""
     serving = asyncio.create_task(server.serve())
     try:
         await asyncio.shield(serving)
@@ -289,7 +290,8 @@ def transport_security(
 ) -> TransportSecuritySettings:
     """Return the allowed hosts and origins of requests, in lower case; `hosts` and `origins` are additional ones.
 
-    A client omits the default port of HTTP, or that of a proxy in front of the server.
+    Names without a port are allowed, too: a client omits the default port of HTTP, or of a proxy in front of the
+    server.
     """
     names = dict.fromkeys((*_LOOPBACK, bracket_ipv6(host).lower()))
     own = [f"{name}:{port}" for name in names]
@@ -305,10 +307,10 @@ def _has_port(host: str) -> bool:
 
 
 def _check_requests(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
-    """Return the app for requests with an allowed host and origin; pages of ALLOWED_ORIGINS may read its responses.
+    """Return the app with a check before it that refuses requests with a foreign host or origin.
 
-    The SDK compares names case-sensitively, so they are converted to lower case:
-    https://www.rfc-editor.org/rfc/rfc9110#section-4.2.3
+    Pages of ALLOWED_ORIGINS may read the app's responses. The SDK compares names case-sensitively, so they are
+    converted to lower case: https://www.rfc-editor.org/rfc/rfc9110#section-4.2.3
     """
     origins = settings.allowed_origins
     check = TransportSecurityMiddleware(
@@ -323,7 +325,7 @@ def _check_requests(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
         headers = [(name, value.lower() if name in _HOSTS else value) for name, value in scope["headers"]]
         scope = {**scope, "headers": headers}
         named = [h for h in headers if h[0] != b"origin" or h[1] == b"null"] if ANY in origins else headers
-        # The SDK lets an empty name pass, which names no one.
+        # The SDK lets an empty Host or Origin pass, although it names no one.
         empty = any(name in _HOSTS and not value.strip() for name, value in headers)
         refused = (
             Response("Empty Host or Origin", 403)

@@ -1,4 +1,4 @@
-"""The settings of the server from environment variables, most of them those of Perplexity's own server.
+"""Reads the server's settings from environment variables, most of which Perplexity's own server has, too.
 
 https://github.com/perplexityai/modelcontextprotocol#self-hosted-http-mode
 """
@@ -60,7 +60,7 @@ class HTTPSettings:
 
 
 def settings_from_env(environ: Mapping[str, str], *, at_once: str | None = None) -> ServerSettings:
-    """Return the settings of both transports; `at_once` is that option.
+    """Return the settings of both transports; `at_once` is the value of the option --at-once.
 
     Raises InvalidRequest, which names the option or the variable.
     """
@@ -95,7 +95,7 @@ def http_settings_from_env(
 
 
 def bracket_ipv6(host: str) -> str:
-    """Return the host for an address, an IPv6 address in brackets."""
+    """Return the host as it is written in a URL, where an IPv6 address is in brackets."""
     return f"[{host}]" if ":" in host else host
 
 

@@ -148,8 +148,8 @@ def nothing_found_text(arguments: Mapping[str, JSON]) -> str:
 def end_with_user_turn(messages: Sequence[Message]) -> list[Message]:
     """Return the conversation with a user message at its end, as services require; an empty one is unchanged.
 
-    System messages at the end move to the front; if there are no others, the last one becomes the question. After an
-    assistant's message, the user asks to continue.
+    System messages at the end move to the front; if there are no other messages, the last one becomes the question.
+    After an assistant's message, the user asks to continue.
     """
     end = next((place for place, message in reversed(list(enumerate(messages))) if message.role != "system"), -1)
     turns, instructions = list(messages[: end + 1]), list(messages[end + 1 :])
@@ -267,7 +267,7 @@ class McpTool:
         return object_schema(self.properties, required=[self.required])
 
     def drop_unknown(self, arguments: Mapping[str, JSON]) -> dict[str, JSON]:
-        """Return the arguments without unknown ones, also in messages."""
+        """Return the arguments without unknown ones, and their messages without unknown fields."""
         given = {name: value for name, value in arguments.items() if name in self.properties}
         messages = given.get("messages")
         if isinstance(messages, list) and "messages" in self.properties:

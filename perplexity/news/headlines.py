@@ -226,7 +226,7 @@ _UNSPACED = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HIRAGANA = "\u3040-\u309f"
 
 
-# Only in numbers do letters differ by case; ignoring case for thousands of signs would take longer.
+# Case is ignored in numbers alone, because ignoring it for thousands of signs would take longer.
 _TOKEN = re.compile(rf"((?i:{_NUMBER}))|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)")
 """A number, a run of a script without spaces, or a word."""
 _TRAILING_PARENTHESIS = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")
@@ -249,7 +249,7 @@ _NUMBER_WORDS = {fold(word): str(number) for word, number in (NUMBERS | ROMANCE_
 
 @dataclass(frozen=True, kw_only=True)
 class Keywords:
-    """The stems and numbers of a text, the stems it writes as names, and those in lower case."""
+    """The stems and numbers of a text, the stems that it writes as names, and those that it writes in lower case."""
 
     stems: frozenset[str]
     numbers: frozenset[str]

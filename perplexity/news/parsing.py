@@ -43,8 +43,8 @@ ANY_TIME = DateRange()
 def search_after(moment: datetime) -> date:
     """Return the value of the filter `after` that finds news since a moment (in UTC).
 
-    It is the day before, because services do not document whether the named day is included, and because a page is
-    dated in its own time zone.
+    The value is the day before, because services do not document whether the named day is included, and because a page
+    is dated in its own time zone.
     """
     return moment.date() - timedelta(days=1)
 
@@ -70,7 +70,7 @@ _DENIAL = re.compile(
     r"^\W*no\b|\b(?:found|find|see|is|are|was|were|has|have|with|contains?|returned)\s+no\b", re.IGNORECASE
 )
 _NEWS_NOUN = re.compile(r"\b(?:news|stor(?:y|ies)|results?|reports?|articles?|pages?|updates?)\b", re.IGNORECASE)
-"""The thing denied, after `_DENIAL` in the same sentence."""
+"""A word for news; a sentence in which it follows `_DENIAL` says that there is no news."""
 _STOP = re.compile("[.!?]")
 _NOTHING_FOUND = re.compile(
     r"^\W*nothing\b"
@@ -102,9 +102,9 @@ class ParsedStories:
 def parse_stories(answer: Answer, *, period: DateRange = ANY_TIME) -> ParsedStories:
     """Return the stories that a model listed, or the pages themselves if it wrote no list or no model was used.
 
-    A list in which no story names a source does not count as one. A reply that there is no news gives no stories,
-    unless stories with sources follow it. Section pages are not stories, and neither are stories whose pages are all
-    dated outside the `period`.
+    A list in which no story names a source does not count as a list. A reply that says that there is no news gives no
+    stories, unless stories with sources follow it. Section pages are not stories, and neither are stories whose pages
+    are all dated outside the `period`.
     """
     if answer.kind is AnswerKind.PASSAGES:
         return _from_pages(answer.sources, period)
@@ -163,7 +163,7 @@ def _denies_news(line: str) -> bool:
         return True
     searched = 0
     for denial in _DENIAL.finditer(line):
-        # If the sentence of one denial has no match, neither has a later denial in the same sentence.
+        # If no noun follows the first denial in a sentence, none follows a later denial there, so it is skipped.
         if denial.end() >= searched:
             stop = _STOP.search(line, denial.end())
             searched = stop.start() if stop else len(line)

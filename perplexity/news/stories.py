@@ -1,4 +1,4 @@
-"""Which stories are the same one, reported by several sites, and which are new.
+"""Decides which stories are the same one, reported by several sites, and which are new.
 
 The thresholds were found with tests/data/stories/tuning.jsonl and are measured by
 tests/perplexity/news/test_story_corpus.py.
@@ -185,8 +185,9 @@ def _required_share(one: Headline, other: Headline) -> float:
     """Return the share that the headlines must have in common.
 
     Sites report an event on one day or the next, and each site once, at one address. A later report, or another address
-    of the same site, is about a later event. Names alone are only a subject. With a word for what happens to them (a
-    stem with its state, "8>1"), they are still no event if each headline continues differently.
+    of the same site, is about a later event. Headlines that have only names in common, perhaps with a word for what
+    happens to them (a state such as "8>1"), need a larger share, and a still larger one if both also have words of
+    their own.
     """
     days = abs((one.date - other.date).days) if one.date and other.date else 0
     if one.page == other.page:
@@ -254,7 +255,7 @@ def _similarity(one: Keywords, other: Keywords) -> float:
     def common_weight(mine: Keywords, theirs: Keywords) -> float:
         return sum(NAME_WEIGHT if stem in names else 1.0 for stem in matching_stems(mine.stems, theirs.stems))
 
-    # A name may be the beginning of an ordinary word; each side then has another weight.
+    # A name may match an ordinary word that begins with it, so the weights of the two sides may differ.
     common = min(common_weight(one, other), common_weight(other, one)) + NUMBER_WEIGHT * len(
         one.numbers & other.numbers
     )
@@ -262,6 +263,6 @@ def _similarity(one: Keywords, other: Keywords) -> float:
 
 
 def _overlap(common: float, mine: float, theirs: float) -> float:
-    """Return the mean of the share of the shorter and the share of both."""
+    """Return the mean of the share of `common` in the shorter headline and its share in both together."""
     least = min(mine, theirs)
     return (min(common / least, 1.0) + 2 * common / (mine + theirs)) / 2 if least else 0.0

@@ -104,7 +104,7 @@ def _period(filters: Filters) -> str:
 MIN_STORIES, MAX_STORIES = 5, 8
 """The fewest and the most stories that a summary asks for."""
 _MAX_DAYS = 3
-"""After this many days, a longer period asks for no more stories: models do not write longer lists."""
+"""The days up to which a longer period asks for more stories; models do not write longer lists."""
 
 FROM_PAGES = N_("No model wrote this: headlines and sentences are the pages’ own.")
 UNPARSED_REPLY = N_("The model’s reply wasn’t a list, so these are the pages’ own headlines.")
@@ -213,7 +213,7 @@ def _notes(answer: Answer, found: ParsedStories, *, few: int) -> Iterator[str]:
 
 
 def _omissions(found: ParsedStories) -> Iterator[str]:
-    """Yield how many stories were left out, and why."""
+    """Yield notes on how many stories were left out, and why."""
     if found.unsourced:
         many = N_("{count} stories left out: no source for them.")
         yield _count(found.unsourced, N_("1 story left out: no source for it."), many)

@@ -41,7 +41,7 @@ async def open_providers(config: ProviderConfig, *, order: Sequence[str] = ()) -
 
 
 def validate_order(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in lower case. Raises InvalidRequest."""
+    """Return the names in lower case. Raises InvalidRequest for a name that is unknown or given twice."""
     checked = tuple(name.strip().lower() for name in names if name.strip())
     for name in checked:
         if name not in PROVIDERS or checked.count(name) > 1:
@@ -53,7 +53,7 @@ def validate_order(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def text_generators(providers: Sequence[Provider]) -> list[Provider]:
-    """Return the providers whose models write from given text; a search engine would search for it."""
+    """Return the providers whose models write from given text, since a search engine would search for the text."""
     return [
         provider
         for provider in providers

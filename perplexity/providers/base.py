@@ -28,7 +28,7 @@ Reply = TypeVar("Reply", bound=SearchResults | Answer)
 
 
 def log_attempt(attempt: Attempt) -> None:
-    """Write one log line about the attempt; the default hook."""
+    """Write one log line about the attempt; this function is the default for `on_attempt`."""
     error, cost = attempt.error_class or "none", "unknown" if attempt.cost_usd is None else f"{attempt.cost_usd:g}"
     log.info(
         "provider.attempted provider=%s kind=%s seconds=%.3f error=%s cost_usd=%s",
@@ -45,7 +45,7 @@ def log_attempt(attempt: Attempt) -> None:
 
 @dataclass(kw_only=True)
 class AttemptResult:
-    """The provider of a reply, the failures before it, and its price; empty until `record` is called."""
+    """The provider of a reply, the failures before it, and its price, which are known once `record` was called."""
 
     provider: str
     failed: tuple[Attempt, ...] = ()
@@ -62,9 +62,9 @@ class AttemptResult:
 def report_attempts(
     provider: str, kind: RequestKind, *, on_attempt: OnAttempt, clock: Callable[[], float]
 ) -> Iterator[AttemptResult]:
-    """Report the outcome of the block: each failed attempt before it, and the last one.
+    """Report the attempts that the block made: those that failed before the last one, and the last one.
 
-    A cancelled block reports nothing.
+    The block passes its reply to `record` of the yielded value. A cancelled block reports nothing.
     """
     started, taken = clock(), AttemptResult(provider=provider)
     try:
@@ -98,8 +98,8 @@ class Provider(Protocol):
     """A source of search results and answers.
 
     If a method fails, it raises a `PerplexityError` and nothing else. A provider that can only search answers with
-    passages (`AnswerKind.PASSAGES`), word for word, never as if a model had written them. A subclass overrides only
-    those of the last three properties that are true for it.
+    passages (`AnswerKind.PASSAGES`), word for word, never as if a model had written them. A subclass overrides
+    `search_only`, `resumes` and `announces_requests` only if they are true for it.
     """
 
     @property
@@ -109,12 +109,12 @@ class Provider(Protocol):
 
     @property
     def capabilities(self) -> frozenset[RequestKind]:
-        """The kinds of requests that the provider accepts; the chain skips it for others."""
+        """The kinds of requests that the provider accepts; a chain skips the provider for other kinds."""
         ...
 
     @property
     def search_only(self) -> bool:
-        """Whether its answers are passages, because no model writes them."""
+        """Whether the provider's answers are passages, because no model writes them."""
         return False
 
     @property
@@ -176,10 +176,10 @@ class PassageProvider(Provider):
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderConfig:
-    """Everything that providers may need; a provider whose part is missing is not built.
+    """Everything that providers may need; a provider that lacks its key is not built.
 
-    `keys` and `base_urls` are by the provider's name in lower case. `api` is Perplexity's API for answers. `limiter`
-    receives the limits that replies name. The rest is as for `PerplexityClient`.
+    `keys` and `base_urls` map the provider's name in lower case to a key and an address. `api` is Perplexity's API for
+    answers. `limiter` receives the limits that replies name. The rest is as for `PerplexityClient`.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -203,7 +203,7 @@ class ProviderConfig:
 class Diagnosis:
     """One result of checking a provider: its severity, the finding, and a fix.
 
-    `key_refused` is whether the service refuses the key, or its account has no credit.
+    `key_refused` says whether the service refuses the key, or the key's account has no credit.
     """
 
     severity: Literal["ok", "warning", "error"]
@@ -227,10 +227,10 @@ class ProviderSpec:
     """Returns the provider; None if the configuration lacks its key."""
 
     key_variables: tuple[str, ...] = ()
-    """The environment variables of the key, of which the first that is set counts; empty if no key is needed."""
+    """The environment variables that may hold the key; the first that is set counts. Empty if no key is needed."""
 
     base_url_variable: str = ""
-    """The environment variable of its address."""
+    """The environment variable for the address of the service."""
 
     base_url: str = ""
     """The default address."""
@@ -239,4 +239,4 @@ class ProviderSpec:
     """The provider's check; None if the doctor can only report that a key is set."""
 
     perplexity_models: bool = False
-    """Whether Perplexity's own models write its answers."""
+    """Whether Perplexity's own models write the provider's answers."""

@@ -32,7 +32,7 @@ ERROR_MAP = ErrorMap(
         "RATE_LIMITED": RateLimitError,
     }
 )
-"""A bad key is a 422 here; a 429 may be the end of the month's credit.
+"""Brave answers a bad key with status 422; its status 429 may mean the end of the month's credit.
 
 https://api-dashboard.search.brave.com/app/documentation
 """
@@ -84,7 +84,7 @@ class Brave(Closing, PassageProvider):
         await self._transport.close()
 
     async def search(self, query: Query) -> SearchResults:
-        """Return ranked pages, or news, for half a cent. Raises any PerplexityError."""
+        """Return ranked pages, or news, at a price of half a cent. Raises any PerplexityError."""
         return await self._search(query, brave.NEWS if query.news else brave.WEB)
 
     async def find(self, query: Query) -> SearchResults:
@@ -116,7 +116,7 @@ class Brave(Closing, PassageProvider):
 
 
 def build(config: ProviderConfig) -> Brave | None:
-    """Return the provider; None without its key."""
+    """Return the provider; None if `config` has no key for it."""
     if "brave" not in config.keys:
         return None
     return Brave(

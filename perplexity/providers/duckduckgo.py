@@ -59,7 +59,7 @@ Page = Sequence[Mapping[str, Any]]
 
 
 def parse_page(page: Page) -> list[Source]:
-    """Return the entries that lead to a web page; all are numbered 0.
+    """Return the entries that lead to a web page, as sources that are all numbered 0.
 
     Raises MalformedResponse for a page that is no list; anything but entries is left out.
     """
@@ -75,13 +75,16 @@ def parse_page(page: Page) -> list[Source]:
 
 
 def check(filters: Filters) -> None:
-    """Raise InvalidRequest for a filter without which the query would mean something else."""
+    """Raise InvalidRequest for an unsupported filter without which the query would mean something else."""
     if filters.mode not in {None, "web"}:
         raise InvalidRequest.for_field("mode", filters.mode, "DuckDuckGo searches the open web only (mode web)")
 
 
 def recency_for(filters: Filters, *, today: date) -> Recency | None:
-    """Return how recent pages must be: for a filter `after`, the shortest period that includes the following day."""
+    """Return the period to search; for a filter `after`, the shortest one that includes the day after it.
+
+    None stands for any time.
+    """
     if filters.after is None or filters.before is not None:
         return filters.recency
     passed = today - filters.after - timedelta(days=1)
@@ -95,7 +98,7 @@ def ignored_filters(filters: Filters, *, today: date) -> tuple[str, ...]:
 
 
 def deduplicate(found: Sequence[Source]) -> tuple[Source, ...]:
-    """Return each address once, at its first place, numbered from 1."""
+    """Return the sources with each address once, at its first place, numbered from 1."""
     once: dict[str, Source] = {}
     for source in found:
         once.setdefault(source.url, source)
@@ -142,11 +145,11 @@ _OTHERS = {
     ("SI", "sl"): "sl-sl",
 }
 REGIONS = {(code[:2].upper(), code[3:]): code for code in _REGULAR.split()} | _OTHERS
-"""The code of each region by country (ISO 3166-1 alpha-2) and language (ISO 639-1), the main one of either first."""
+"""The code of each region by country (ISO 3166-1 alpha-2) and language (ISO 639-1); main regions come first."""
 
 
 def region(country: str | None, languages: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the code of the region that fits best, and notes for the user on unmet wishes."""
+    """Return the code of the region that fits best, and notes for the user on what does not fit."""
     if country is None and not languages:
         return ANYWHERE, ()
     for (place, language), code in REGIONS.items():
@@ -254,7 +257,7 @@ class DuckDuckGo(PassageProvider):
                 raise _as_perplexity_error(error) from None
 
         if (log := scope.current().log) is not None:
-            # Reported by the caller's side, because the library makes the request.
+            # Recorded here, because the library makes the request, not our transport.
             asked = {"q": text, "region": code, "timelimit": timelimit, "page": page}
             await log.record(SERVICE, "/", json.dumps(asked))
         return await self._threads.run(find)
@@ -308,7 +311,7 @@ def search_ddgs(
 
 
 def _as_perplexity_error(error: BaseException) -> PerplexityError:
-    """Return the error as one of ours; for any other error only with its class, since its text may quote the query."""
+    """Return the error as a PerplexityError, without the text of a foreign error, which may quote the query."""
     if isinstance(error, PerplexityError):
         return error
     if isinstance(error, TimeoutError):

@@ -1,6 +1,6 @@
 """OpenRouter: answers by Perplexity's Sonar models, bought from another company.
 
-If no search is wanted, another vendor's model writes: Sonar always searches.
+If no search is wanted, another vendor's model writes, because Sonar always searches.
 
 https://openrouter.ai/perplexity
 """
@@ -58,10 +58,10 @@ ERROR_MAP = ErrorMap(
 BASE_URL = "https://openrouter.ai/api/v1"
 
 _NO_MODEL = "is not a valid model ID"
-"""The end of a 400 that is not the asker's fault, because we chose the model."""
+"""The end of the message of a status 400 that is not the asker's fault, because this module chose the model."""
 
 _UPSTREAM = "Provider returned error"
-"""The start of a 400 that a service behind OpenRouter caused."""
+"""The start of the message of a status 400 that a service behind OpenRouter caused."""
 
 
 class OpenRouter(Closing, Provider):
@@ -114,7 +114,7 @@ class OpenRouter(Closing, Provider):
         await self._transport.close()
 
     async def check_models(self, *, seconds: float = 10.0) -> tuple[str, ...]:
-        """Ask which models are available, replace the others by Sonar, and return the names of the others.
+        """Ask which models are available, and return the names of the missing ones, which Sonar replaces from now on.
 
         Sonar itself and the model that does not search have no replacement. Each missing model is logged. Raises any
         PerplexityError; all models stay in use then.
@@ -129,7 +129,7 @@ class OpenRouter(Closing, Provider):
         return gone
 
     async def search(self, query: Query) -> SearchResults:
-        """Raise PerplexityError: OpenRouter sells answers only. The chain does not ask, because of `capabilities`."""
+        """Raise PerplexityError, because OpenRouter sells answers only; its `capabilities` keep a chain from asking."""
         raise PerplexityError("OpenRouter does not search", provider=self.name)
 
     async def answer(self, question: Question) -> Answer:
@@ -180,7 +180,7 @@ class OpenRouter(Closing, Provider):
 
 
 def build(config: ProviderConfig) -> OpenRouter | None:
-    """Return the provider if there is a key for it."""
+    """Return the provider; None if `config` has no key for it."""
     if "openrouter" not in config.keys:
         return None
     return OpenRouter(
@@ -215,7 +215,7 @@ def translate_error(error: PerplexityError, *, provider: str) -> PerplexityError
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Put the provider's name on every error that passes."""
+    """Pass every PerplexityError of the block through `translate_error`."""
     try:
         yield
     except PerplexityError as error:
@@ -231,7 +231,7 @@ NEWS_MODEL = "perplexity/sonar-pro"
 REASONING_MODEL = "perplexity/sonar-reasoning-pro"
 RESEARCH_MODEL = "perplexity/sonar-deep-research"
 WRITING_MODEL = "x-ai/grok-4.3"
-"""Searches only with a tool for that; every model of Perplexity's here searches."""
+"""The model that writes without a search; it searches only with a tool, while Perplexity's models always search."""
 
 _BY_EFFORT: Mapping[Effort, str] = {
     "fast": DEFAULT_MODEL,
@@ -269,9 +269,10 @@ def model_notes(question: Question, target: Target, *, used: str) -> tuple[str, 
 
 
 def retired_models(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
-    """Return those of our models that are missing from the list of models, or whose last day is over.
+    """Return the models used here that are missing from the list of models, or whose last day is over.
 
-    Return none if the list is empty, which says nothing. https://openrouter.ai/docs/api-reference/list-available-models
+    The result is empty if the list is empty, which says nothing.
+    https://openrouter.ai/docs/api-reference/list-available-models
     """
     served = {as_text(model.get("id")) for model in as_objects(body.get("data")) if not _expired(model, today)} - {""}
     ours = {*_BY_EFFORT.values(), NEWS_MODEL, WRITING_MODEL}
@@ -299,7 +300,7 @@ _NO_POSTS = (
 
 
 async def check(config: ProviderConfig) -> Sequence[Diagnosis]:
-    """Check for models of ours that OpenRouter no longer serves."""
+    """Check whether OpenRouter still serves the models that are used here."""
     try:
         async with OpenRouter(
             config.keys["openrouter"],

@@ -31,7 +31,7 @@ class PerplexityProvider(Closing):
 
 
 def build(config: ProviderConfig) -> PerplexityProvider | None:
-    """Return the provider if there is a key for it."""
+    """Return the provider; None if `config` has no key for it."""
     if "perplexity" not in config.keys:
         return None
     limiter = config.limiter
