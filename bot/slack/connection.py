@@ -48,8 +48,8 @@ class SlackConnection:
 async def open_session(slack: SlackConnection) -> AsyncIterator[ClientSession]:
     """Open the one session for all calls to Slack.
 
-    It limits neither the number of connections nor the time for a whole call: while Slack is slow, calls would fail
-    because they waited for each other.
+    It limits neither the number of connections nor the time for a whole call: with such limits, calls would fail while
+    Slack is slow, because they wait for each other.
     """
     async with ClientSession(
         timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=READ_SECONDS),
@@ -62,12 +62,12 @@ async def open_session(slack: SlackConnection) -> AsyncIterator[ClientSession]:
 def web_client(
     token: str | None, *, api_url: str, session: ClientSession | None = None, ca_bundle: str = ""
 ) -> AsyncWebClient:
-    """Return a client of Slack's Web API that tries each call once, through the environment's proxy for its address.
+    """Return a client of Slack's Web API that tries each call once, through the environment's proxy for `api_url`.
 
     `ca_bundle` is for a client without a session, and for Socket Mode. Raises ConnectionFailed if the proxy cannot be
-    used. A retry by the SDK could post a message twice, unnoticed by the
-    delivery, which looks for an earlier post. By default the SDK sends everything through the environment's proxy, even
-    requests to this machine, and ignores NO_PROXY.
+    used. A retry by the SDK could post a message twice without the delivery's knowledge, which looks for an earlier
+    post before it tries again. By default the SDK sends everything through the environment's proxy, even requests to
+    this machine, and ignores NO_PROXY.
     https://docs.slack.dev/tools/python-slack-sdk/web#proxy
     """
     client = AsyncWebClient(
@@ -78,7 +78,7 @@ def web_client(
 
 
 ENDED_ERRORS = frozenset({"account_inactive", "invalid_auth", "token_revoked"})
-"""The errors of auth.test for a token that has ended. https://docs.slack.dev/reference/methods/auth.test"""
+"""The errors of auth.test for a token that is no longer valid. https://docs.slack.dev/reference/methods/auth.test"""
 
 
 class TokenUnchecked(Exception):
@@ -136,7 +136,7 @@ class SocketMode:
         self._handler = AsyncSocketModeHandler(
             self._app, app_token=self._token, web_client=self._client, logger=_silent_logger()
         )
-        # If this is None, the SDK's client takes a proxy from the environment, even for a Slack on this machine.
+        # The SDK's client has taken a proxy from the environment, even for a Slack on this machine.
         self._handler.client.proxy = self._client.proxy
         self._connecting = asyncio.create_task(self._connect(self._handler))
 
@@ -149,7 +149,7 @@ class SocketMode:
             await self._handler.close_async()
 
     async def _check_token(self) -> None:
-        """Request an address once before connecting: with a rejected token, the SDK would repeat this forever."""
+        """Request the connection's address once, to notice a rejected token: the SDK would try forever."""
         with suppress(ClientError, TimeoutError):
             try:
                 await self._client.apps_connections_open(app_token=self._token)

@@ -20,7 +20,7 @@ from perplexity.urls import is_loopback
 from perplexity.wire.json import as_count, as_object, as_text
 
 HOSTS = frozenset({"files.slack.com", "files.slack-gov.com"})
-"""The hosts of files; those of another service that people link to in Slack are not asked."""
+"""Slack's hosts of files; files that people link to at other services are not read."""
 
 MAX_BYTES = 20 * 1024 * 1024
 """The most bytes of one question's files together."""
@@ -42,7 +42,7 @@ _TYPES = (
 class Unreadable(Exception):
     """A file was not read: the app lacks a `scope`, the file is too `large`, or of another `type`, or it is `refused`.
 
-    The last one is also a file that is gone, and a network that fails.
+    The trouble `refused` also stands for a file that is gone, and for a network that fails.
     """
 
     def __init__(self, trouble: Trouble) -> None:
@@ -61,7 +61,7 @@ def media_type(data: bytes) -> str:
 class FileReader:
     """Reads files with the token of the task's workspace, which `read_token` returns.
 
-    `api_url` is the address of Slack's Web API: a stand-in on this machine serves files itself.
+    `api_url` is the address of Slack's Web API; a stand-in on this machine serves the files under that address, too.
     """
 
     client: AsyncWebClient
@@ -72,7 +72,7 @@ class FileReader:
     async def read(self, file_id: str, *, most: int) -> tuple[str, bytes]:
         """Return the name and the contents of a file of at most `most` bytes. Raises Unreadable.
 
-        Slack is asked for the address each time: of another workspace's file, an event has only the id.
+        Slack is asked for the file's address each time, since an event has only the id of another workspace's file.
         https://docs.slack.dev/apis/slack-connect/using-slack-connect-apis#files
         """
         try:
@@ -91,7 +91,10 @@ class FileReader:
         return as_text(info.get("name")), data
 
     async def _download(self, url: str, most: int, *, page: bool) -> bytes:
-        """Return what is at an address; a page in place of another file is Slack's login."""
+        """Return the bytes at an address. Raises Unreadable.
+
+        An HTML page is Slack's login, unless the file is a `page` itself.
+        """
         if not is_slack(url, api_url=self.api_url):
             raise Unreadable("refused")
         async with self.session.get(
@@ -114,7 +117,10 @@ class FileReader:
 
 
 def is_slack(url: str, *, api_url: str) -> bool:
-    """Return whether an address is on one of Slack's file hosts; on a stand-in's own, if that is on this machine."""
+    """Return whether an address is on one of Slack's file hosts.
+
+    If `api_url` is on this machine, it belongs to a stand-in for Slack; then only its own addresses count.
+    """
     try:
         address, api = urlsplit(url), urlsplit(api_url)
     except ValueError:

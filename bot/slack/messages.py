@@ -111,7 +111,7 @@ LookupResult = Found | NotFound | LookupForbidden | Retryable
 class NoToken(SlackClientError):
     """No call was made, because the workspace has no token.
 
-    `error` is Slack's name for this, None if the token may come.
+    `error` is Slack's error name for this; None if the workspace may get a token again.
     """
 
     def __init__(self, error: str | None) -> None:
@@ -129,11 +129,11 @@ RATE_LIMIT_ERRORS = frozenset({"ratelimited", "rate_limited", "message_limit_exc
 """Slack's names for too many messages. https://docs.slack.dev/reference/methods/chat.postMessage#errors"""
 
 EVENT_TYPE = "answer_part"
-"""The metadata's name. Everyone in the workspace can read metadata, so it contains only an id and a number."""
+"""The name of the messages' metadata, which everyone in the workspace can read: it has only an id and a number."""
 
 PAGE_SIZE = 200
 MAX_PAGES = 10
-"""The limit on pages read of a conversation; some apps get fifteen messages a page."""
+"""The most pages of a conversation that are read; Slack gives some apps only fifteen messages a page."""
 
 
 def seconds_of(ts: object) -> float:
@@ -223,11 +223,11 @@ class Chat:
     async def find_unrecorded(
         self, channel: str, *, question: str, thread_ts: str, since: datetime, after: str
     ) -> list[str] | Retryable:
-        """Return the `ts` of a thread's messages that may be streams: marked by no call, or for this question.
+        """Return the `ts` of the app's messages in a thread that may be unrecorded streams for a question.
 
-        Only those `after` the message with this `ts` count, and not the thread's first message. They must be by the
-        same bot as a marked message. Raises nothing; without a marked message, or if the thread may not be read, the
-        list is empty.
+        These are messages without the app's metadata, or with metadata that names the question. Only messages `after`
+        that `ts` count, and never the thread's first message. The app's bot is known from messages with its metadata:
+        without any, or if the thread may not be read, the list is empty. Raises nothing.
         """
         found: dict[str, str] = {}
         ours: set[str] = set()
@@ -251,7 +251,7 @@ class Chat:
     async def find(
         self, channel: str, *, question: str, part: int, thread_ts: str | None = None, since: datetime
     ) -> LookupResult:
-        """Find a part that may have been posted before a crash or a time-out. Raises nothing.
+        """Find a part of an answer that may have been posted before a crash or a time-out. Raises nothing.
 
         Only messages after `since`, the time of the question, are read: a thread may have thousands before it. If there
         are more than ten pages of them, return `LookupForbidden`.
@@ -290,7 +290,7 @@ class Chat:
 
 
 def metadata_of(question: str, part: int) -> dict[str, Any]:
-    """Return the metadata by which a message is found."""
+    """Return the metadata by which `Chat.find` finds a message."""
     return {"event_type": EVENT_TYPE, "event_payload": {"question": question, "part": part}}
 
 
@@ -300,7 +300,7 @@ def _content(message: OutgoingMessage) -> dict[str, Any]:
 
 
 async def _result_of(call: Awaitable[AsyncSlackResponse], *, ts: str | None = None) -> PostResult:
-    """Return the meaning of a call's result for the message, whose `ts` may already be known."""
+    """Await a call, and return the meaning of its result for the message; `ts` is the message's, if already known."""
     try:
         response = await call
     except FAILURES as error:
@@ -328,7 +328,7 @@ def classify_error(error: Exception) -> PostResult:
 
 MAX_USES = 5
 LIFETIME_SECONDS = 30 * 60 - 10
-"""Thirty minutes, less the possible difference between Slack's clock and ours."""
+"""How long a response_url is used: thirty minutes, less the possible difference between Slack's clock and ours."""
 
 NOT_FROM_SLACK = "not_slack_s"
 """A reply that is not from Slack, such as a proxy's page. The message may have arrived."""
@@ -342,7 +342,7 @@ HOSTS = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 def is_slack_url(url: str | None, *, slack_api_url: str) -> bool:
     """Return whether an address belongs to Slack, or to the server that is configured instead.
 
-    Return False for a malformed address: the question is then answered as if it had none.
+    Return False for a malformed address; its question is then answered as if it had no address.
     """
     if url is None or not _URL_CHARACTERS.fullmatch(url):
         return False

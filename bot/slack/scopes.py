@@ -136,7 +136,7 @@ HISTORIES = ("channels:history", "groups:history", "mpim:history")
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """The features that need more of Slack than the others.
+    """The features that need scopes or events beyond those of a base installation.
 
     `follow_ups` answers replies without a mention, `thread_history` sends a thread's messages along with a question,
     `files` sends answers as files, `channels` reads who is in a channel and who created it.

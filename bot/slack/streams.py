@@ -18,13 +18,13 @@ from bot.slack.messages import FAILURES, Rejected, Retryable, RouteClosed, Sent,
 UNSUPPORTED_ERRORS = frozenset(
     {"unknown_method", "method_deprecated", "feature_not_enabled", "feature_disabled", "not_agent_app"}
 )
-"""Errors of a workspace or an app without streams."""
+"""Slack's errors for a workspace or an app without streams."""
 
 NO_SESSION_ERRORS = UNSUPPORTED_ERRORS | {"not_authorized", "missing_scope"}
-"""Errors of a workspace or an app without agent sessions."""
+"""Slack's errors for a workspace or an app without agent sessions."""
 
 NOT_HERE = "channel_type_not_supported"
-"""The error of a kind of conversation without streams."""
+"""Slack's error for a kind of conversation without streams."""
 
 NOT_STREAMING = "message_not_in_streaming_state"
 
@@ -65,13 +65,19 @@ class Streams:
         self._without_streams: set[tuple[str, bool]] = set()
 
     def work(self, *, direct: bool) -> bool:
-        """Return False after Slack has refused streams in the workspace's direct messages or channels."""
+        """Return whether streams work in the workspace's direct messages or, if not `direct`, in its channels.
+
+        Return True until Slack has refused a stream there.
+        """
         return (workspace_key(), direct) not in self._without_streams
 
     async def start(
         self, channel: str, thread_ts: str, text: str, *, recipient: tuple[str, str] | None = None
     ) -> StreamResult:
-        """Start a message in a thread with its first text; outside direct messages, for one user of a workspace."""
+        """Start a message in a thread with its first text.
+
+        Outside of direct messages, `recipient` is the person who sees it grow: the ids of a user and a workspace.
+        """
         user, team = recipient or (None, None)
         try:
             response = await self._client.chat_startStream(
@@ -107,9 +113,9 @@ class Streams:
         text: str = "",
         blocks: Sequence[Block] = (),
     ) -> StreamResult:
-        """End a message with its last text and the blocks below it, and the metadata by which it is found.
+        """End a message with its last text, the blocks below it, and the metadata by which `Chat.find` finds it.
 
-        If Slack has already ended it, the session of the thread leaves `processing`.
+        If Slack has already ended the message, set the agent session of the thread from `processing` to `active`.
         """
         try:
             await self._client.chat_stopStream(
@@ -150,7 +156,7 @@ def _meaning(error: Exception) -> StreamResult:
     match classify_error(error):
         case Rejected(error=name) | RouteClosed(error=name):
             return Unsupported(error=name) if name in UNSUPPORTED_ERRORS else StreamEnded(error=name)
-        case Sent():  # No error counts as sent.
+        case Sent():  # Never happens: no error counts as sent.
             raise error
         case result:
             return result

@@ -104,9 +104,9 @@ class ThreadReader:
 class ThreadHistory:
     """Selects people's messages in a thread before a question.
 
-    `is_member` returns whether a person, with their workspace according to a message, is a full member of the app's;
-    text of others is not passed on. `bot_user` returns the app's own user id, if it is known. `by_default` is whether
-    threads are read in channels without a setting.
+    `is_member` takes the question, a person and the person's workspace according to a message, and returns whether the
+    person is a full member of the app's workspace; text of others is not passed on. `bot_user` returns the app's own
+    user id, if it is known. `by_default` is whether threads are read in channels without a setting.
     """
 
     reader: ThreadReader
@@ -138,7 +138,7 @@ class ThreadHistory:
         return Thread(messages=tuple(messages), complete=page.complete and since is None)
 
     def _is_context(self, message: Mapping[str, Any], row: QuestionRow, answered: Sequence[str]) -> bool:
-        """Return whether a person wrote a message with text before the question, and it is itself no question."""
+        """Return whether a message has text, is older than the question, by a person, and no question to the app."""
         ts, text, bot_user = str(message.get("ts") or ""), str(message.get("text") or ""), self.bot_user()
         if not is_by_person(message) or not text.strip() or not message.get("user") or message["user"] == bot_user:
             return False
@@ -146,7 +146,10 @@ class ThreadHistory:
         return not mentioned and ts not in answered and seconds_of(ts) < seconds_of(row.asked_ts)
 
     async def _members(self, written: Sequence[Mapping[str, Any]], row: QuestionRow) -> set[tuple[str, str]]:
-        """Return those authors who are full members, each with their workspace according to their messages."""
+        """Return the authors who are full members, each with the author's workspace according to the messages.
+
+        Only the `MAX_AUTHORS` people who wrote last are looked up.
+        """
         others = list(dict.fromkeys(_author(one) for one in reversed(written) if one["user"] != row.user_id))
         asked = others[:MAX_AUTHORS]
         found = await asyncio.gather(*(self.is_member(row, user, team) for user, team in asked))
@@ -154,6 +157,6 @@ class ThreadHistory:
 
 
 def _author(message: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the author of a message, and their workspace according to it; empty if it names none."""
+    """Return the author of a message and the author's workspace, which is empty if the message names none."""
     team = message.get("user_team") or message.get("source_team") or message.get("team")
     return str(message["user"]), str(team or "")

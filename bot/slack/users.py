@@ -44,7 +44,7 @@ class Profiles:
         self._most = most
         self._known: OrderedDict[tuple[str, str], tuple[Profile, float]] = OrderedDict()
         self._checked: set[tuple[str, str]] = set()
-        """Those that were asked for as profiles, and not only for their language."""
+        """The cached profiles that `get` has returned; the others were read only for their language."""
         self._requests: dict[tuple[str, str], asyncio.Task[Profile]] = {}
 
     def cached(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile | None:
@@ -88,8 +88,8 @@ class Profiles:
     async def language(self, user_id: str) -> str:
         """Return the language in which a person uses Slack; English if Slack does not say so in time. Raises nothing.
 
-        An acknowledgement waits for it. People rarely change it, so it is used for a day. Who a person is was not
-        checked by this: `cached` knows nothing of it.
+        An acknowledgement waits for this call. The language is used for a day, since people rarely change it. `cached`
+        does not return a profile that only this call has read, since nobody wanted to check the person.
         """
         try:
             async with asyncio.timeout(LANGUAGE_SECONDS):
@@ -111,7 +111,7 @@ class Profiles:
     def _on_done(self, person: tuple[str, str], task: asyncio.Task[Profile]) -> None:
         del self._requests[person]
         if not task.cancelled():
-            task.exception()  # So that an error without a waiting caller is not reported.
+            task.exception()  # Otherwise, asyncio reports an error for which no caller waits.
 
 
 USER_GONE_ERRORS = frozenset({"user_not_found", "user_not_visible"})
@@ -129,7 +129,7 @@ PAGE_SIZE = 999
 """The most members that Slack returns at once."""
 
 MAX_PAGES = 20
-"""In a channel with more members, the search ends after these pages."""
+"""The most pages of a list of members that are read."""
 
 
 class Membership(Enum):
@@ -183,7 +183,7 @@ class SlackUsers:
         return Membership.NOT_IN_CHANNEL if await self.is_in_channel(user_id, channel_id) is False else account
 
     async def is_in_channel(self, user_id: str, channel_id: str) -> bool | None:
-        """Return whether a user is a member of a channel; None if Slack does not say, since the scope is optional."""
+        """Return whether a user is a member of a channel; None if Slack does not say, as without the optional scope."""
         if channel_id.startswith("D"):
             return True
         try:
@@ -272,7 +272,7 @@ ADMIN_CACHE_SECONDS = 300.0
 
 @dataclass(frozen=True, kw_only=True)
 class Admins:
-    """Checks who is an admin. That someone is none is cached for five minutes.
+    """Checks who is an admin; the result that a user is not an admin is cached for five minutes.
 
     `named` are the admins in the settings, people and user groups; guests in a group do not count. `profiles` is the
     shared cache; `ours` returns the installation.
@@ -293,7 +293,8 @@ class Admins:
     async def is_admin(self, user_id: str) -> bool:
         """Return whether a user may now act as an admin; False if Slack cannot be reached.
 
-        Slack is asked each time, except about someone who was recently no admin: a new admin waits for some minutes.
+        Slack is asked each time, except about a user who was not an admin in the last five minutes; a new admin may
+        have to wait that long.
         """
         known = self.profiles.cached(user_id, seconds=ADMIN_CACHE_SECONDS)
         if known is not None and not known.is_admin_of(self.ours()) and not await self._is_named(user_id, known):
@@ -301,7 +302,7 @@ class Admins:
         return await self.verify_admin(user_id) is True
 
     async def check_admin(self, user_id: str) -> bool | None:
-        """Return whether a user was an admin in the last five minutes; None if Slack cannot be reached."""
+        """Return whether a user is an admin, by an answer of the last five minutes; None if Slack cannot be reached."""
         return await self._check(user_id, seconds=ADMIN_CACHE_SECONDS)
 
     async def verify_admin(self, user_id: str) -> bool | None:
@@ -319,7 +320,7 @@ class Admins:
         return profile.is_admin_of(self.ours()) or await self._is_named(user_id, profile)
 
     async def _is_named(self, user_id: str, profile: Profile) -> bool:
-        """Return whether the settings name a person, or a group with this full member of the workspace."""
+        """Return whether the settings name a person, or a group with the person, who then must be a full member."""
         if user_id in self.named:
             return True
         ours = self.ours()
@@ -399,7 +400,7 @@ class Management(Enum):
 class ChannelManagers:
     """Decides who may change a channel's settings: admins, and its creator. Creators do not change, so they are cached.
 
-    Reading them needs the scopes channels:read or groups:read.
+    Reading creators needs the scopes channels:read or groups:read.
     https://docs.slack.dev/reference/methods/conversations.info
     """
 

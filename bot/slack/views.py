@@ -24,7 +24,10 @@ class Opened:
 
 @dataclass(frozen=True, kw_only=True)
 class NotOpened:
-    """Slack did not show the view; `error` is Slack's name, such as `expired_trigger_id`, or that of an exception."""
+    """Slack did not show the view; `seconds` is its Retry-After, if any.
+
+    `error` is Slack's error name, such as `expired_trigger_id`, or the name of an exception's class.
+    """
 
     error: str
     seconds: float | None = None
@@ -64,7 +67,7 @@ class Views:
             response = await self._client.api_call(method, json=arguments | {"view": self._sanitize(view)})
         except FAILURES as error:
             result = classify_error(error)
-            if isinstance(result, Sent):  # Not in the result of an error.
+            if isinstance(result, Sent):  # Never happens: no error counts as sent.
                 return NotOpened(error=type(error).__name__)
             return NotOpened(error=result.error, seconds=result.seconds if isinstance(result, Retryable) else None)
         shown: dict[str, Any] = response.get("view") or {}

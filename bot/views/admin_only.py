@@ -1,4 +1,4 @@
-"""What only admins do: each of their clicks and forms is checked with Slack; and windows with all rows of a table."""
+"""Clicks and forms for admins only, each checked with Slack, and modals with all rows of a table."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ NOT_ADMIN = N_("Only admins of this workspace can do this, and Slack says that y
 
 
 async def submission_refusal(submitted: Submission, what: str, context: ListenerContext, audit: AuditStore) -> str:
-    """Return why a person may not submit a form for admins, as `admin_refusal` does, and record the refusal.
+    """Return the reason for refusing a submitted form for admins, as `admin_refusal` does, and record the refusal.
 
-    The person has lost the role since the form was opened, or the request was forged.
+    A person who is refused has lost the role since the form was opened, or the request was forged.
     """
     refusal = await admin_refusal(submitted.user, context)
     if refusal:
@@ -45,7 +45,10 @@ async def submission_refusal(submitted: Submission, what: str, context: Listener
 
 
 async def admin_refusal(user_id: str, context: ListenerContext) -> str:
-    """Return why a person may not act as an admin, by Slack's current answer; an empty text if they may."""
+    """Return the text that says why a person may not act as an admin; an empty text if the person may.
+
+    Slack is asked each time.
+    """
     is_admin = await in_time(context.admins.verify_admin(user_id), ADMIN_SECONDS)
     if is_admin is None:
         return _("I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again.")
@@ -53,7 +56,7 @@ async def admin_refusal(user_id: str, context: ListenerContext) -> str:
 
 
 def for_admins(handle: Handler) -> Handler:
-    """Return what handles a click that only admins may make."""
+    """Return a handler that calls `handle` if the person who clicked is an admin, and otherwise refuses the click."""
 
     async def checked(click: Click, context: ListenerContext) -> ClickReply | None:
         if refusal := await admin_refusal(click.user, context):
@@ -67,7 +70,7 @@ def for_admins(handle: Handler) -> Handler:
 Row = TypeVar("Row")
 
 OPEN_PAGE = "admin_page:"
-"""The beginning of the `action_id` of a button that shows a page, before the rows' name and the page's number."""
+"""The prefix of the `action_id` of a button that shows a page; the name of the rows and the page's number follow."""
 
 PAGE_MODAL = "admin_page_modal"
 PAGE_ROWS = 40
@@ -75,9 +78,9 @@ PAGE_ROWS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class AllRows(Generic[Row]):
-    """Rows for a table of which the page for admins has room for `shown`.
+    """A table of which the page for admins shows the first `shown` rows, and a modal all of them, in pages.
 
-    `read` returns those of a workspace, and raises database errors; `blocks` renders some.
+    `read` returns the rows of a workspace, and raises database errors; `blocks` renders rows.
     """
 
     name: str
@@ -113,7 +116,7 @@ class AllRows(Generic[Row]):
             context.start(self._fill(click.view_id, team_of(click.body), page, context))
 
     def page(self, rows: Sequence[Row], page: int) -> list[Block]:
-        """Return the blocks of a page, counted from 0; of the last page if there are no longer as many."""
+        """Return the blocks of a page, counted from 0; if there are fewer pages now, return those of the last page."""
         page = max(0, min(page, (len(rows) - 1) // PAGE_ROWS))
         first = page * PAGE_ROWS
         shown = rows[first : first + PAGE_ROWS]

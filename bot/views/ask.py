@@ -74,7 +74,7 @@ FEW = frozenset({PUBLIC.name, PRIVATE.name, EFFORT.name, MODEL.name, REASONING.n
 """The options shown before More: who sees the answer, and how long to think."""
 
 SHOWN = "command"
-"""The metadata's name for the command whose options the form shows."""
+"""The key in the metadata for the name of the command whose options the form shows."""
 
 MESSAGE_CUT = N_("Only the first {count} characters are included. Change or shorten them as you like.")
 
@@ -83,7 +83,7 @@ LAST_CHOICE_SECONDS = 0.4
 
 
 def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
-    """Listen to the other ways to open the modal, to the choice of a command in it, and to its submission."""
+    """Listen to the shortcuts and the button that open the modal, to choices in it, and to its submission."""
     shortcut(app, context, ASK_ANYTHING, partial(open_from_anywhere, choices=choices))
     shortcut(app, context, ASK_ABOUT_THIS, partial(open_about_message, choices=choices))
     button(app, context, ASK_ANYTHING, partial(open_from_button, choices=choices))
@@ -94,7 +94,7 @@ def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -
 async def open_from_command(
     payload: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore
 ) -> str | None:
-    """Open the modal for a command, so that the answer comes in its place. Return a problem for the person."""
+    """Open the modal for a slash command, and later answer where it was typed. Return a problem for the person."""
     opened = {"url": str(payload.get("response_url", "")), "channel": str(payload.get("channel_id", ""))}
     return await _open(payload, context, choices, metadata=opened, name=bare_command(payload, context) or "")
 
@@ -219,7 +219,7 @@ def _about_input(about: str) -> Block:
 
 async def change_form(changed: Submission, context: ListenerContext) -> None:
     """Show the rest of the modal, or the command chosen in it; the entered values stay."""
-    # If that fails, the submission shows them.
+    # If the update fails, the submission shows the rest of the form.
     await update_modal(context, changed.view_id, _again(changed, context, more=True), hash=changed.view_hash)
 
 
@@ -238,7 +238,7 @@ def _again(changed: Submission, context: ListenerContext, *, more: bool) -> View
 
 
 def _name(submitted: Submission) -> str:
-    """Return the name of a form's command: the chosen one, or the one that it was opened for."""
+    """Return the name of a form's command: the chosen command, or the one for which the form was opened."""
     return str(submitted.value(COMMAND) or submitted.metadata.get(SHOWN) or ASK.name)
 
 
@@ -254,7 +254,10 @@ def _entered(submitted: Submission, command: Command[Any, Any]) -> list[tuple[Op
 
 
 async def ask(submitted: Submission, context: ListenerContext, *, choices: ChoiceStore) -> Response | None:
-    """Ask the entered question: in the place of the command that opened the modal, or in the direct message."""
+    """Ask the entered question; return the modal's next step, None to close it.
+
+    The answer comes where the command was typed that opened the modal; otherwise in the direct messages.
+    """
     about = str(submitted.value(MESSAGE) or "").strip()
     name = _name(submitted)
     command = next((one for one in context.commands if one.name == name), None)

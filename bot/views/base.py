@@ -1,4 +1,4 @@
-"""What the views share: what opens one, opening it in time, and what a person submits.
+"""The shared parts of the views: shortcuts that open a modal, opening it in time, and its submission.
 
 https://docs.slack.dev/surfaces/modals
 """
@@ -107,9 +107,9 @@ async def show_modal(context: ListenerContext, trigger_id: str, view: View, *, o
 
 
 async def update_modal(context: ListenerContext, view_id: str, view: View, *, hash: str) -> str | None:
-    """Show another version of a modal after a choice in it; return why this failed, None if it did not.
+    """Show another version of a modal after a choice in it; return a sentence for the person if this failed.
 
-    If the modal has changed since (`hash`), the last choice to arrive counts.
+    If the modal has changed since its version `hash`, it is replaced nevertheless: the last choice to arrive counts.
     """
     result = await in_time(_update(context, view_id, view, hash=hash), OPEN_SECONDS) or _LATE
     if isinstance(result, Opened):
@@ -250,7 +250,10 @@ def changes(
     inputs: Iterable[str],
     handle: Callable[[Submission, ListenerContext], Coroutine[Any, Any, None]],
 ) -> None:
-    """Listen to choices in inputs of a modal, whose blocks have the same ids, and pass over those of outsiders."""
+    """Listen to choices in inputs of a modal, and ignore those of outsiders.
+
+    `inputs` are the ids of the inputs, each of which its block has, too.
+    """
 
     async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
         changed = Submission(body=body)
@@ -265,7 +268,7 @@ def changes(
 def person_of(body: Mapping[str, Any]) -> tuple[str, str]:
     """Return the ids of the workspace and of the person of a command, a shortcut, a click or a submission.
 
-    In clicks and submissions of an app of a whole organization, Slack names no workspace; then it is the person's.
+    In clicks and submissions of an app of a whole organization, Slack names no workspace; then return the person's.
     """
     user = body.get("user")
     user_id = user.get("id") if isinstance(user, Mapping) else body.get("user_id")
@@ -288,7 +291,7 @@ def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_vie
 
 
 def tell(context: ListenerContext, *, user: str, response_url: str | None, text: str) -> None:
-    """Send the person a private message: in the place of their action, otherwise in the direct message."""
+    """Send the person a private message: to the `response_url` of the action, or without one as a direct message."""
     work = (
         _send_directly(context, user, text)
         if response_url is None
@@ -298,7 +301,10 @@ def tell(context: ListenerContext, *, user: str, response_url: str | None, text:
 
 
 async def shown_problem(click: Click, context: ListenerContext, problem: str | None) -> ClickReply | None:
-    """Return the reply to a click that opened no modal; for a click in a view, it is a direct message."""
+    """Return the reply with the problem of a click that opened no modal; None without a problem.
+
+    A click in a view has no reply, so its problem is sent as a direct message.
+    """
     if problem is not None and click.response_url is None:
         tell(context, user=click.user, response_url=None, text=problem)
         return None

@@ -1,4 +1,4 @@
-"""Forms for the options of a command: inputs for its options, and the options that a person entered."""
+"""Forms for the options of a command: inputs for the options, and the options that a person entered in them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ from bot.translation import gettext as _
 from bot.views.base import Response, Submission, errors
 
 FLAGS = "flags"
-"""The block of all options without a value."""
+"""The id of the block with all options that take no value."""
 
 MAX_TEXT = 3_000
-"""https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
+"""The most characters of a text field.
+
+https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element
+"""
 
 MAX_OPTION, MAX_VALUE, MAX_PLACEHOLDER, MAX_HINT, MAX_ERROR = 75, 1_000, 150, 2_000, 500
 
@@ -32,7 +35,7 @@ _CODE = re.compile(r"`([^`]*)`")
 def input_block(
     block_id: str, label: str, element: Block, *, hint: str = "", optional: bool = False, dispatch: bool = False
 ) -> Block:
-    """Return an input; with `dispatch`, the app hears of each change."""
+    """Return an input; with `dispatch`, Slack reports each change of it to the app."""
     block: Block = {"type": "input", "block_id": block_id, "label": plain(label), "element": element}
     block |= {"hint": plain(shorten(hint, MAX_HINT))} if hint else {}
     return block | ({"optional": True} if optional else {}) | ({"dispatch_action": True} if dispatch else {})
@@ -47,7 +50,7 @@ def text_input(
     placeholder: str = "",
     focus: bool = False,
 ) -> Block:
-    """Return a field for text, which shows some already, as much as it takes."""
+    """Return a field for text of at most `max_length` characters; at first it contains `shown`, cut to that length."""
     element: Block = {"type": "plain_text_input", "action_id": action_id, "max_length": max_length}
     element |= {"multiline": True} if multiline else {}
     element |= {"focus_on_load": True} if focus else {}
@@ -62,7 +65,7 @@ def limit_input(name: str, label: str, shown: str) -> Block:
 
 
 def menu(action_id: str, labels: Mapping[str, str], *, chosen: str = "") -> Block:
-    """Return a menu of labels by value; at most 100."""
+    """Return a menu; `labels` are the texts of at most 100 options, by their values."""
     options = [choice(value, label) for value, label in labels.items()]
     initial = [option for option in options if option["value"] == chosen]
     element: Block = {"type": "static_select", "action_id": action_id, "options": options}
@@ -161,9 +164,10 @@ async def ask_by_form(
     here: bool,
     action: str = "",
 ) -> str | None:
-    """Ask what a form says: as the command that opened it if the answer comes `here`, else below `root`.
+    """Ask the question of a submitted form; return a problem for the person, or None.
 
-    Return a problem for the person, or None. All of it is as in `ask_in_direct_message`.
+    If `here`, the answer comes where the command was typed that opened the form; otherwise, in direct messages below
+    `root`. The other arguments are as in `ask_in_direct_message`.
     """
     metadata, key = submitted.metadata, f"view:{submitted.view_id}"
     user, team = submitted.user, submitted.team

@@ -1,4 +1,4 @@
-"""All options: the possible text after each command, in a modal of its own."""
+"""The modal with all options: the text that is possible after each command."""
 
 from __future__ import annotations
 

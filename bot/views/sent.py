@@ -1,4 +1,4 @@
-"""What was sent: for an answer's asker, the texts sent to each service, and the redactions in them."""
+"""The modal that shows an asker which texts were sent to each service for an answer, and the redactions in them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING_SENT = N_("This is a recorded example: I sent nothing to a search servic
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to the choice in the menu below an answer."""
+    """Listen to the choice in the menu below an answer that opens the modal."""
     menu(app, context, MORE, SENT, open_sent)
 
 

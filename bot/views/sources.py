@@ -1,4 +1,4 @@
-"""Sources: the pages of an answer, the sentences that cite each, and figures that are not in their excerpts."""
+"""The modal with an answer's sources: its pages, the sentences that cite each, and figures missing in the excerpts."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def choose_site(click: Click, context: ListenerContext) -> ClickReply | No
 
 
 async def _view(click: Click, context: ListenerContext, question_id: UUID | None, site: str) -> View | str:
-    """Return the view, or why there is none."""
+    """Return the view of a question's sources, or the text that says why there is none."""
     row = await find_question(question_id, context)
     kept = await context.questions.result(row.id) if row is not None else None
     if row is None or kept is None or not isinstance(kept.result, Answer):
@@ -93,7 +93,7 @@ async def _view(click: Click, context: ListenerContext, question_id: UUID | None
 
 
 def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = EVERY_SITE) -> View:
-    """Build the view of an answer's sources, or those of one site, for a click in a channel."""
+    """Build the view of an answer's sources, or of those from one `site`; `channel` is the place of the click."""
     cited = number_citations(clean(answer.text), answer.sources)
     sentences = check_figures(cited)
     shown = [(number, source) for number, source in enumerate(cited.sources, 1) if site in {EVERY_SITE, _site(source)}]

@@ -34,7 +34,7 @@ _TIMEOUT = (
 
 
 class TooSlow(TimeoutError):
-    """A request's body took too long; raised to the handler that reads it."""
+    """A request's body took too long to arrive; raised in the handler that reads the body."""
 
 
 def connection_limit(files: int | None = None) -> int:
@@ -58,7 +58,7 @@ class Connections:
         self._most = most
         self._seconds = seconds
         self._open: set[Connection] = set()
-        # The one that has waited longest is first.
+        # The connection that has waited longest is first.
         self._waiting: dict[Connection, None] = {}
 
     def __len__(self) -> int:
@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._no_data = True
-        # The body that is arriving, of a request whose head is complete.
+        # The body that is arriving; None unless the head of its request is complete.
         self._body: StreamReader | None = None
         self._complete = False
         self._in_progress = False
@@ -170,7 +170,7 @@ class Connection(asyncio.Protocol):
             self._on_complete()
             return
         if self._complete:
-            # Its head arrived together with the request before.
+            # The head of this request arrived together with the previous request.
             self._start_timer()
         self._body = request.content
         self._body.on_eof(self._on_complete)

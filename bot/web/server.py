@@ -30,13 +30,13 @@ ReadAdminIssues = Callable[[], Awaitable[dict[str, str]]]
 """Returns the providers that need an admin, with the class of their last error. Raises database errors."""
 
 ReadAuditHealth = Callable[[], Awaitable[AuditHealth]]
-"""Returns whether the audit log is being written. Raises database errors."""
+"""Returns the state of the audit log. Raises database errors."""
 
 ReadWaiting = Callable[[], Awaitable[Mapping[str, int]]]
 """Returns the number of questions waiting for a turn at each service. Raises database errors."""
 
 CACHE_SECONDS = 2.0
-"""How long a result is cached."""
+"""How long a result of the health check is cached."""
 
 CHECK_SECONDS = 2.0
 """How long the database may take to answer."""
@@ -55,7 +55,7 @@ class HealthReport:
 class HealthCheck:
     """Checks the database; one result serves all requests during the check and for a moment after it.
 
-    Anyone may send requests, as often as they like. `now` is a monotonic clock in seconds.
+    Results are shared because anyone may send requests, as often as they like. `now` is a monotonic clock in seconds.
     """
 
     workers_alive: CountWorkers
@@ -66,7 +66,7 @@ class HealthCheck:
     _ended: float = 0.0
 
     async def __call__(self) -> HealthReport | None:
-        """Return the state of the database, None if it cannot be reached. Raises its other errors."""
+        """Return the state of the app; None if the database cannot be reached. Raises other errors of the database."""
         task = self._task
         if task is None or (task.done() and self.now() - self._ended >= CACHE_SECONDS):
             task = self._task = asyncio.create_task(self._check())
@@ -96,8 +96,8 @@ def routes(
 ) -> list[web.RouteDef]:
     """Return the routes of the three pages.
 
-    A provider that rejects its key does not make the app unready, since another answers; nor does an audit log that is
-    not written. `/readyz` names both.
+    The app stays ready if a provider rejects its key, since another one answers, and if the audit log is not written.
+    `/readyz` names both.
     """
     look = HealthCheck(workers_alive=workers_alive, admin_issues=admin_issues, audit=audit, now=now)
 
@@ -171,10 +171,10 @@ async def _missing(request: web.Request) -> web.Response:
 
 
 class _MalformedRequests(logging.Filter):
-    """Logs a request that is not HTTP as refused: as an error it would have a trace, which contains its data."""
+    """Logs a malformed request as refused; as an error, it would have a traceback with the request's data."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is about anything else."""
+        """Return False for a record about a malformed request, which is logged here; True for any other record."""
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
         if not isinstance(error, HttpProcessingError):
             return True
@@ -191,7 +191,10 @@ def _http_logger() -> logging.Logger:
 
 
 KEEPALIVE_SECONDS = 95.0
-"""Heroku's router keeps idle connections for 90 s and cannot repeat a POST that meets a closing one."""
+"""How long idle connections are kept: longer than Heroku's router uses them.
+
+That router keeps idle connections for 90 s, and cannot repeat a POST that meets a closing connection.
+"""
 
 SHUTDOWN_SECONDS = 5.0
 
@@ -211,7 +214,7 @@ class Server:
         application.add_routes(
             [_with_expectations(route) for route in (*routes, web.route("*", "/{path:.*}", _missing))]
         )
-        # A compressed body would be inflated on the event loop before its signature is checked.
+        # With `auto_decompress`, a compressed body would be inflated on the event loop before its signature is checked.
         self._runner = web.AppRunner(
             application,
             keepalive_timeout=KEEPALIVE_SECONDS,
@@ -229,7 +232,7 @@ class Server:
         """Listen. Raises `OSError` if the port is taken or not allowed."""
         await self._runner.setup()
         protocol = self._connections.watch(cast("web.Server", self._runner.server))
-        # asyncio accepts as many connections at once as the backlog allows.
+        # asyncio accepts as many connections at once as the backlog allows, so the sockets get the larger one later.
         self._listening = await asyncio.get_running_loop().create_server(
             protocol, self._host, self._port, backlog=ACCEPTED_AT_ONCE
         )

@@ -1,4 +1,4 @@
-"""Verification of Slack's requests: the signature, and the form of the body, before Bolt sees it."""
+"""Verification of Slack's requests before Bolt sees them: the signature, and the form of the body."""
 
 from __future__ import annotations
 
