@@ -1,7 +1,7 @@
 """Tells people how long their question waits for its turn, and how many people are ahead of them.
 
 A question in a message gets a status in its thread, which does not count towards the limit on edits of messages. For a
-command, the acknowledgement is replaced once.
+command, the acknowledgement says so, and is replaced once if the wait becomes much longer.
 """
 
 from __future__ import annotations

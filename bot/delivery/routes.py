@@ -219,7 +219,7 @@ def _message_to_edit(row: QuestionRow, part: int) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class EphemeralRoute:
-    """Posts a message in the channel that only the asker sees, and only while the channel is open.
+    """Posts a message in the channel that only the asker sees, as long as they have the channel open in Slack.
 
     Slack shows it in a thread only if the thread has replies:
     https://docs.slack.dev/reference/methods/chat.postEphemeral

@@ -63,7 +63,10 @@ _CLOSED = {
 
 
 async def check_installation(context: Context) -> Sequence[Finding]:
-    """Return a finding if the app was uninstalled, its token revoked, or no token is set for a workspace's database."""
+    """Return a finding if the app was uninstalled, or its token was revoked.
+
+    Return one, too, if no token is set, but the database belongs to a workspace.
+    """
     return [] if {"slack_bot_token", "slack_oauth_client_id"} & context.invalid else await _read_installation(context)
 
 

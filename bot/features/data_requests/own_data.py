@@ -47,7 +47,8 @@ class OwnData:
 
     `tell` updates a home tab with a notice, even if it is not known to be open.
 
-    `cancel_runs` starts cancelling runs at the services. `exporting` are the people whose files are being made.
+    `cancel_runs` starts cancelling runs at the services. `exporting` has the workspace and id of each person
+    whose file is being made.
     """
 
     store: PersonalDataStore

@@ -374,7 +374,7 @@ def workspace_blocks(digests: Sequence[Digest]) -> Iterator[Block]:
 
 
 def workspace_rows(digests: Iterable[Digest]) -> list[Block]:
-    """Return digests, with a button that stops one while it is active."""
+    """Return digests, each with a button that stops it if it is active."""
     return [block for digest in digests for block in _of_workspace(digest)]
 
 

@@ -244,7 +244,7 @@ def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
 
 
 def _buttons(messages: Sequence[OutgoingMessage]) -> Iterator[Block]:
-    """Yield the row below an answer with the buttons that open a window; other actions need the message."""
+    """Yield the row of buttons below an answer, with those that open a window; other buttons need the message."""
     for block in (block for message in messages for block in message.blocks if block["type"] == "actions"):
         shown = [one for one in block["elements"] if one["action_id"] in {FOLLOW_UP, SHARE, SOURCES}]
         if shown and not is_suggestion(block):

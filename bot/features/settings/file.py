@@ -297,9 +297,10 @@ async def _apply(pool: Pool, tables: Tables, changed: list[Place], before: State
 
 
 def _explained(preferences: Preferences) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the value and the level of each setting in force.
+    """Yield the name of each setting, its value, and the level that sets it.
 
-    The rules of the workspace and of the channel apply together; of another setting, only the first level is yielded.
+    The rules of the workspace and of the channel apply together, so each of these levels is yielded. Other settings are
+    yielded once, for the first level that sets them. The value of a setting that no level sets is "-".
     """
     levels: tuple[tuple[Part, tuple[Setting, ...]], ...] = (
         ("person", PERSON), ("workspace", WORKSPACE), ("channel", CHANNEL),
