@@ -14,15 +14,15 @@ def fold(word: str) -> str:
 
 
 _RAISED = str.maketrans({sign: f" {sign}" for sign in "⁰¹²³⁴⁵⁶⁷⁸⁹¼½¾⅓⅔⅕⅛⅜⅝⅞"})
-"""Signs that NFKC would join to the digits before them: 10² is not 102."""
+"""Puts a space before the signs that NFKC would otherwise join to the digits before them, making 102 of 10²."""
 
 
 def plain(text: str) -> str:
-    """Return a text with compatibility characters replaced by ordinary ones, but 10² does not become 102."""
+    """Return a text with compatibility characters replaced by ordinary ones; 10² becomes "10 2", not "102"."""
     return unicodedata.normalize("NFKC", text.translate(_RAISED))
 
 
 def lowered(text: str) -> str:
-    """Return a text in lower case with the same number of characters, so that places in both texts agree."""
+    """Return a text in lower case with the same length, so that positions are the same in both texts."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join([c.lower()[0] for c in text])

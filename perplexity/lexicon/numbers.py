@@ -54,7 +54,10 @@ ORDINALS = _ordinals()
 NUMBERS = {word: number for word, number in _cardinals().items() if number > 1} | {
     word: number for word, number in ORDINALS.items() if number > 2
 }
-"""The numbers from 2 and the ordinals from 3 to 99 in English and German, as "one" and "second" have other meanings."""
+"""The numbers from 2 to 99 and the ordinals from 3 to 99 in English and German.
+
+"One", "first" and "second" are left out, because they have other meanings.
+"""
 _ROMANCE_IN_LINES = """
     deux dos due
     trois tres tre
@@ -71,4 +74,4 @@ _ROMANCE_IN_LINES = """
 ROMANCE_NUMBERS = {
     word: number for number, line in enumerate(_ROMANCE_IN_LINES.strip().splitlines(), 2) for word in line.split()
 }
-"""The numbers from 2 to 12 in French, Spanish and Italian; some of them are other words in English and German."""
+"""The numbers from 2 to 12 in French, Spanish and Italian; some of these words mean others in English or German."""

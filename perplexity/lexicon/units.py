@@ -165,7 +165,7 @@ ly 0: light-year light-years light_year light_years lichtjahr lichtjahre lichtja
 kr 0: kr krona kronor krone kroner kronen
 BTC 0: btc bitcoin bitcoins ₿
 """
-"""Each line is a unit, the power of ten of its names, and the names; `_` is a space."""
+"""Each line has a unit, a power of ten, and the names for the unit times this power; `_` stands for a space."""
 UNITS: dict[str, tuple[str, int]] = {}
 for _line in _TABLE.split("\n")[1:-1]:
     _head, _, _line_names = _line.partition(": ")
@@ -178,13 +178,14 @@ _EXACT = frozenset(_CASED.split(" "))
 """Short names that mean something else in the other case."""
 _LOWER = {name.lower(): known for name, known in UNITS.items() if name not in _EXACT}
 INITIALS = frozenset(name.split(" ")[0] for name in UNITS if " " in name)
-"""The first words of units of several words."""
+"""The first words of those names of units that consist of several words."""
 
 
 def find_multiplier(word: str, *, glued: bool, is_money: bool) -> tuple[int, ...]:
-    """Return the powers of ten that a word may be; empty if it is no multiplier.
+    """Return the powers of ten that a word may mean; empty if the word is no multiplier.
 
-    `glued` says whether the word follows the number without a space; only then can a letter be a multiplier.
+    `glued` is whether the word follows the number without a space; only then can a single letter be a multiplier. The
+    letters t, T, b and G are multipliers only of money.
     """
     if len(word) == 1:
         return _GLUED.get(word, ()) if glued and (is_money or word not in "tTbG") else ()
@@ -193,7 +194,7 @@ def find_multiplier(word: str, *, glued: bool, is_money: bool) -> tuple[int, ...
 
 
 def find_unit(word: str) -> tuple[str, int] | None:
-    """Return the unit of a word or a sign, and its power of ten; None for any other word."""
+    """Return the unit that a word or a sign names, and the power of ten of the name; None if it names no unit."""
     if word in UNITS:
         return UNITS[word]
     if word[-1:] == "." and word[:-1] in UNITS:

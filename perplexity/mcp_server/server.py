@@ -60,7 +60,7 @@ class LineFormatter(logging.Formatter):
 
 @contextmanager
 def log_to(stream: TextIO, *, level: int) -> Iterator[None]:
-    """Write log records of this package to the stream, from this level on."""
+    """In the block, write the log records of this package that have at least this level to the stream."""
     logger, handler = logging.getLogger("perplexity"), logging.StreamHandler(stream)
     handler.setFormatter(LineFormatter())
     before = logger.level
@@ -87,13 +87,13 @@ _ARGUMENTS = {
     "domain": "search_domain_filter",
     "recency": "search_recency_filter",
 }
-"""The names of the tools' arguments, by the names of fields in errors."""
+"""The names of the tools' arguments, by the field that an InvalidRequest names for them."""
 
 Context = ServerRequestContext[Any]
 
 
 def build_server(chain: Fallback, *, at_once: int = ServerSettings.at_once) -> Server[Any]:
-    """Return a server whose tools ask this chain; the result of a failed call explains the failure.
+    """Return a server whose tools ask this fallback chain. The result of a failed call explains the failure.
 
     At most `at_once` calls of deep tools run at the same time; the others wait.
     """
@@ -163,7 +163,7 @@ def _is_late(error: PerplexityError) -> bool:
 
 
 def _with_argument_names(error: InvalidRequest) -> str:
-    """Return the error's message, with the name of the argument in the tool."""
+    """Return the error's message, in which the tool's argument replaces the name of the field."""
     if error.field in _ARGUMENTS and error.allowed is not None:
         return str(InvalidRequest.for_field(_ARGUMENTS[error.field], error.value, error.allowed))
     return str(error)
@@ -185,7 +185,7 @@ _CORS_RESPONSE_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version")
 
 
 class Ready(Protocol):
-    """Called with the address when the server listens; `alone` says whether only this machine can reach it."""
+    """A function that is called once the server listens; `alone` is whether only this machine can reach the address."""
 
     def __call__(self, address: str, *, alone: bool) -> None:
         """Announce the address."""
@@ -198,10 +198,10 @@ async def serve_stdio(
     stopped: Callable[[], NoReturn],
     at_once: int = ServerSettings.at_once,
 ) -> None:
-    """Serve the client on stdin and stdout until it closes them; nothing else is written there.
+    """Serve one client on stdin and stdout until the client closes them; only protocol messages are written to stdout.
 
-    `stopped` ends the process when this coroutine is cancelled, because the thread that reads stdin cannot be
-    cancelled.
+    If this coroutine is cancelled, it calls `stopped`, which must end the process, because the thread that reads stdin
+    cannot be cancelled.
     """
     async with stdio_server() as (incoming, outgoing):
         try:
@@ -219,19 +219,19 @@ async def serve_http(
     ready: Ready,
     at_once: int = ServerSettings.at_once,
 ) -> None:
-    """Serve HTTP until a signal ends it; call `ready` with the address once it listens. Raises CannotListen.
+    """Serve HTTP until a signal stops the server; once it listens, call `ready` with its address. Raises CannotListen.
 
-    Requests with a foreign Host or Origin are refused: otherwise a page in a browser could reach a server on loopback
-    (https://modelcontextprotocol.io/specification, transports, security).
+    Requests whose Host or Origin is not allowed are refused, because otherwise any page in a browser could reach a
+    server on loopback (https://modelcontextprotocol.io/specification, transports, security).
     """
     host, port = settings.host, settings.port
-    # A failed start is raised instead of logged.
+    # If the start fails, CannotListen is raised, so uvicorn need not log it.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     async with opening as chain:
         app = build_server(chain, at_once=at_once).streamable_http_app(
             streamable_http_path=PATH,
             host=host,
-            # `_check_requests` checks every request before it gets there.
+            # `_check_requests` checks every request before the app gets it.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         config = uvicorn.Config(
@@ -246,7 +246,7 @@ async def serve_http(
 
 
 async def _serve_until_stopped(server: uvicorn.Server) -> None:
-    """Run the server until a signal ends it; if this coroutine is cancelled, shut the server down as after a signal."""
+    """Serve until a signal stops the server; if this coroutine is cancelled, shut down as after a signal."""
     serving = asyncio.create_task(server.serve())
     try:
         await asyncio.shield(serving)
@@ -259,7 +259,7 @@ async def _serve_until_stopped(server: uvicorn.Server) -> None:
 
 
 async def _wait_for_calls() -> None:
-    """Wait for the calls that uvicorn cancelled when it stopped; each cancels its run."""
+    """Wait a few seconds for the calls that uvicorn cancelled when it stopped, while each cancels its run."""
     if rest := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(rest, timeout=_CALL_GRACE_SECONDS)
 
@@ -269,7 +269,7 @@ class CannotListen(Exception):
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """Announces its address once it listens."""
+    """A server that calls `ready` with its address once it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Ready) -> None:
         super().__init__(config)
@@ -288,10 +288,10 @@ class _AnnouncingServer(uvicorn.Server):
 def transport_security(
     host: str, port: int, *, hosts: Sequence[str] = (), origins: Sequence[str] = ()
 ) -> TransportSecuritySettings:
-    """Return the allowed hosts and origins of requests, in lower case; `hosts` and `origins` are additional ones.
+    """Return the hosts and origins that requests may name, in lower case: the server's own, and `hosts` and `origins`.
 
-    Names without a port are allowed, too: a client omits the default port of HTTP, or of a proxy in front of the
-    server.
+    Hosts without a port are also allowed, because a client omits the port if it is the default port of HTTP, or that of
+    a proxy in front of the server.
     """
     names = dict.fromkeys((*_LOOPBACK, bracket_ipv6(host).lower()))
     own = [f"{name}:{port}" for name in names]
@@ -307,10 +307,10 @@ def _has_port(host: str) -> bool:
 
 
 def _check_requests(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
-    """Return the app with a check before it that refuses requests with a foreign host or origin.
+    """Wrap the app so that it gets only requests with an allowed host and origin.
 
-    Pages of ALLOWED_ORIGINS may read the app's responses. The SDK compares names case-sensitively, so they are
-    converted to lower case: https://www.rfc-editor.org/rfc/rfc9110#section-4.2.3
+    Pages of ALLOWED_ORIGINS may read the responses. The SDK compares hosts and origins case-sensitively, so they are
+    converted to lower case first: https://www.rfc-editor.org/rfc/rfc9110#section-4.2.3
     """
     origins = settings.allowed_origins
     check = TransportSecurityMiddleware(
@@ -325,7 +325,7 @@ def _check_requests(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
         headers = [(name, value.lower() if name in _HOSTS else value) for name, value in scope["headers"]]
         scope = {**scope, "headers": headers}
         named = [h for h in headers if h[0] != b"origin" or h[1] == b"null"] if ANY in origins else headers
-        # The SDK lets an empty Host or Origin pass, although it names no one.
+        # The SDK accepts an empty Host or Origin, which is not allowed.
         empty = any(name in _HOSTS and not value.strip() for name, value in headers)
         refused = (
             Response("Empty Host or Origin", 403)

@@ -1,4 +1,4 @@
-"""Reads the server's settings from environment variables, most of which Perplexity's own server has, too.
+"""Reads the settings of the server from environment variables, most of which Perplexity's own server has too.
 
 https://github.com/perplexityai/modelcontextprotocol#self-hosted-http-mode
 """
@@ -35,9 +35,10 @@ _USUAL_PORTS: Mapping[str, str] = MappingProxyType({"http": ":80", "https": ":44
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """The settings of both transports: the time limit of a call in seconds, None for the default, and the log level.
+    """The settings of both transports.
 
-    At most `at_once` calls of deep tools run at the same time; the others wait.
+    `seconds` is the time limit of a call, None for the default. At most `at_once` calls of deep tools run at the same
+    time; the others wait.
     """
 
     seconds: float | None = None
@@ -60,7 +61,7 @@ class HTTPSettings:
 
 
 def settings_from_env(environ: Mapping[str, str], *, at_once: str | None = None) -> ServerSettings:
-    """Return the settings of both transports; `at_once` is the value of the option --at-once.
+    """Return the settings of both transports; `at_once` is the value of the option --at-once, None if not given.
 
     Raises InvalidRequest, which names the option or the variable.
     """
@@ -95,7 +96,7 @@ def http_settings_from_env(
 
 
 def bracket_ipv6(host: str) -> str:
-    """Return the host as it is written in a URL, where an IPv6 address is in brackets."""
+    """Return the host as it is written in a URL, with brackets around an IPv6 address."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -116,7 +117,7 @@ def _seconds(text: str) -> float | None:
 
 
 def _checked_number(name: str, text: str, most: int, what: str) -> int:
-    """Return the positive integer in a text. Raises InvalidRequest, which says `what` the setting takes."""
+    """Return the integer from 1 to `most` in a text. Raises InvalidRequest, which says `what` the setting takes."""
     number = _number(text, most)
     if number is None:
         raise InvalidRequest.for_field(name, text, f"it takes {what} from 1 to {most}")
@@ -124,7 +125,7 @@ def _checked_number(name: str, text: str, most: int, what: str) -> int:
 
 
 def _number(text: str, most: int) -> int | None:
-    """Return the positive integer in a text, None for anything else."""
+    """Return the integer from 1 to `most` in a text, None for anything else."""
     is_number = text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most
     return int(text) if is_number else None
 

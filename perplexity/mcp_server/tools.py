@@ -35,10 +35,10 @@ from perplexity.types import (
 from perplexity.validation import validate_messages
 
 HEARTBEAT_SECONDS = 10.0
-"""The interval of progress in long calls; many clients give up after a silent minute."""
+"""The seconds between progress notifications of a long call; many clients give up after a minute without one."""
 
 Report = Callable[[float, str], Awaitable[None]]
-"""Sends an increasing number and a line of text, if the client requested progress."""
+"""A function that sends an increasing number and a line of text to the client, if the client requested progress."""
 
 
 class ProgressReporter:
@@ -56,7 +56,7 @@ class ProgressReporter:
 
     @asynccontextmanager
     async def heartbeat(self) -> AsyncIterator[None]:
-        """Report every few seconds that the call is still running."""
+        """In the block, report every few seconds that the call is still running."""
         beat = asyncio.create_task(self._beat())
         try:
             yield
@@ -100,7 +100,7 @@ ToolHandler = Callable[[Mapping[str, JSON], Fallback, ProgressReporter], Awaitab
 """Takes valid arguments and returns the text. Raises any PerplexityError."""
 
 CONTINUE = "Please continue."
-"""The user's message after an assistant's, because services answer only user messages."""
+"""The user message that is added after an assistant's message, because services answer only user messages."""
 
 _DEFAULT_RESULTS = 10
 _TOKENS_PER_PAGE = 1024
@@ -140,16 +140,16 @@ def answer_with(effort: Effort) -> ToolHandler:
 
 
 def nothing_found_text(arguments: Mapping[str, JSON]) -> str:
-    """Return the text if nothing was found for a call with these arguments. Raises InvalidRequest."""
+    """Return the text for a call with these arguments that found nothing. Raises InvalidRequest."""
     text = arguments["query"] if "query" in arguments else arguments["messages"][-1]["content"]
     return no_results_text(text, _filters(arguments))
 
 
 def end_with_user_turn(messages: Sequence[Message]) -> list[Message]:
-    """Return the conversation with a user message at its end, as services require; an empty one is unchanged.
+    """Return the conversation with a user message at its end, as services require; an empty conversation is unchanged.
 
-    System messages at the end move to the front; if there are no other messages, the last one becomes the question.
-    After an assistant's message, the user asks to continue.
+    System messages at the end move to the front. If all messages are system messages, the last one becomes the user's.
+    If an assistant's message is then last, the user message `CONTINUE` is added.
     """
     end = next((place for place, message in reversed(list(enumerate(messages))) if message.role != "system"), -1)
     turns, instructions = list(messages[: end + 1]), list(messages[end + 1 :])
@@ -245,10 +245,11 @@ _RESPONSE = "The answer; its numbers such as [1] refer to the list of citations 
 
 @dataclass(frozen=True, kw_only=True)
 class McpTool:
-    """A tool: its `handler` returns the text, which is also the `field` of the structured result.
+    """A tool of the server. Its `handler` returns the text of the result.
 
-    `returns` describes that field. A call of a `deep` tool takes minutes and costs dollars. Arguments other than
-    `properties` are ignored, because clients of older versions send some.
+    The structured result is an object with this text in `field`, which `returns` describes. A call of a `deep` tool
+    takes minutes and costs dollars. Arguments other than `properties` are ignored, because clients of older versions
+    send some.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""News of a category: the question, stories from replies, and the same story at several sites."""
+"""News of a category: asks for it, reads the stories of a reply, and recognizes the same story at several sites."""

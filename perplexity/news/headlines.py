@@ -16,9 +16,9 @@ from perplexity.lexicon.numbers import NUMBERS, ROMANCE_NUMBERS
 from perplexity.urls import canonical_url, hostname, is_section_page
 
 MAX_LENGTH = 300
-"""Characters of a text that are compared."""
+"""The number of characters, from the start of a text, that are compared."""
 PREFIX_LENGTH = 4
-"""Letters that two stems must share for one to count as the prefix of the other."""
+"""The number of letters that a stem must at least have to count as the prefix of a longer stem."""
 NAME_WEIGHT, NUMBER_WEIGHT = 2.0, 1.5
 """The weights of a name and of a number; any other word has the weight 1."""
 
@@ -26,12 +26,12 @@ BACKGROUND = re.compile(r"\b(?:after|following|despite|nach|apres|après|tras|do
 """Words after which a headline gives the background of its news."""
 
 _NUMBERED_NAME = re.compile(r"(?P<start>^[\W_]*|[.!?…:][\W_]+)?\b(?P<word>[A-ZÀ-ÖØ-Þ][\w&]*)[ \u00a0]\d+\b(?![.,]\d)")
-"""A capitalized word and a number: a name, unless the word is capitalized because it begins a sentence."""
+"""A capitalized word and a number, which form a name unless the word is capitalized because it begins a sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """A story in the words of one site."""
+    """A story in the words of one site: `text` is the headline, and `sentence` says what happened."""
 
     text: str
     sentence: str
@@ -60,7 +60,7 @@ class Headline:
 
     @cached_property
     def sentence_numbers(self) -> frozenset[str]:
-        """The numbers of the sentence that the headline lacks, without those in names such as "S&P 500"."""
+        """The numbers that are in the sentence but not in the headline, without those in names such as "S&P 500"."""
         counts = _NUMBERED_NAME.sub(lambda found: " " if self._is_name(found) else found[0], self.sentence)
         return keywords_of(counts).numbers - self.keywords.numbers
 
@@ -73,7 +73,7 @@ class Headline:
 
     @cached_property
     def prefixes(self) -> frozenset[str]:
-        """The prefixes and numbers of the headline; headlines that have none in common share no keyword."""
+        """The beginnings of the headline's stems, and its numbers; headlines with none in common share no keyword."""
         return frozenset(stem[:PREFIX_LENGTH] for stem in self.keywords.stems) | self.keywords.numbers
 
     @cached_property
@@ -88,14 +88,14 @@ class Headline:
 
     @cached_property
     def states(self) -> dict[int, int]:
-        """The states of the event, without those in the background of the headline."""
+        """The states that `event_states` finds in the headline, without the words about its background."""
         return event_states(
             fold(word) for word in re.findall(r"[^\W\d_]+", BACKGROUND.split(self.title, maxsplit=1)[0])
         )
 
     @cached_property
     def page(self) -> str:
-        """The canonical URL of the page, as far as `to_json` keeps it."""
+        """The canonical URL of the page, made from as many characters as `to_json` keeps."""
         return canonical_url(self.url[:MAX_LENGTH])
 
     @cached_property
@@ -105,7 +105,7 @@ class Headline:
 
     @property
     def section_key(self) -> tuple[str, str, str]:
-        """The identity of a section page on one day, as far as `to_json` keeps it."""
+        """The text, sentence and URL that `to_json` keeps; two section pages that agree in them are the same story."""
         text, sentence, _, url = self.to_json()
         return text, sentence, url
 
@@ -116,7 +116,7 @@ class Headline:
 
     @classmethod
     def from_json(cls, fields: Sequence[str]) -> Headline:
-        """Return the headline that `to_json` described."""
+        """Return the headline of a list that `to_json` returned."""
         text, sentence, day, url = fields
         return cls(text=text, sentence=sentence, date=date.fromisoformat(day) if day else None, url=url)
 
@@ -182,16 +182,20 @@ hold held keep kept steady unchang unverandert maintien mantien
 EVENT_STATES: tuple[tuple[tuple[str, ...], ...], ...] = tuple(
     tuple(tuple(state.split()) for state in course.splitlines()) for course in _STATE_LISTS.strip().split("\n\n")
 )
-"""Courses of events. Each has states in order, and each state the folded prefixes of its words.
+"""Courses that events take, each a sequence of states. A state has the folded prefixes of the words that name it.
 
-If a headline names several states of a course, the first counts. Languages without prefixes here have no states.
+If a headline names several states of a course, the first of them in the sequence counts. A language without words in
+these lists has no states.
 """
 
 _MIN_PREFIX, _MAX_SUFFIX = 4, 4
 
 
 def event_states(words: Iterable[str]) -> dict[int, int]:
-    """Return the state of each course that these folded words name; both are indexes of `EVENT_STATES`."""
+    """Return the states that these folded words name, at most one for each course.
+
+    Keys are indexes of courses in `EVENT_STATES`, and values are indexes of states in their course.
+    """
     found: dict[int, int] = {}
     for course, place in (named for word in words for named in states_of(word)):
         found[course] = min(place, found.get(course, place))
@@ -200,7 +204,7 @@ def event_states(words: Iterable[str]) -> dict[int, int]:
 
 @lru_cache(maxsize=16384)
 def states_of(word: str) -> tuple[tuple[int, int], ...]:
-    """Return the courses that a folded word belongs to, each with its state."""
+    """Return each state that a folded word names, as the index of its course and its index in the course."""
     shortest = max(_MIN_PREFIX, len(word) - _MAX_SUFFIX)
     beginnings = [word[:length] for length in range(shortest, len(word) + 1)]
     short = {word, word.removesuffix("s")}
@@ -209,7 +213,7 @@ def states_of(word: str) -> tuple[tuple[int, int], ...]:
 
 
 def _index_states() -> dict[str, list[tuple[int, int]]]:
-    """Return the courses and states of each prefix."""
+    """Return the states of each prefix in `EVENT_STATES`, as `states_of` returns those of a word."""
     places: dict[str, list[tuple[int, int]]] = {}
     for course, steps in enumerate(EVENT_STATES):
         for place, beginning in ((place, beginning) for place, line in enumerate(steps) for beginning in line):
@@ -226,7 +230,7 @@ _UNSPACED = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HIRAGANA = "\u3040-\u309f"
 
 
-# Case is ignored in numbers alone, because ignoring it for thousands of signs would take longer.
+# Case is ignored only in numbers, such as "2BN": ignoring it for the large sets of characters would be slow.
 _TOKEN = re.compile(rf"((?i:{_NUMBER}))|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)")
 """A number, a run of a script without spaces, or a word."""
 _TRAILING_PARENTHESIS = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")
@@ -249,7 +253,10 @@ _NUMBER_WORDS = {fold(word): str(number) for word, number in (NUMBERS | ROMANCE_
 
 @dataclass(frozen=True, kw_only=True)
 class Keywords:
-    """The stems and numbers of a text, the stems that it writes as names, and those that it writes in lower case."""
+    """The stems and the numbers of a text.
+
+    `names` are the stems of words that the text writes as names, `lowercase` those of words in lower case.
+    """
 
     stems: frozenset[str]
     numbers: frozenset[str]
@@ -283,7 +290,7 @@ def keywords_of(text: str) -> Keywords:
 
 @lru_cache(maxsize=16384)
 def _number_or_stem(word: str) -> tuple[str, str]:
-    """Return the number that a word names, or its stem; neither for a stopword."""
+    """Return the number that a word names and "", or "" and the word's stem; both are "" for a stopword."""
     if (folded := fold(word)) in _NUMBER_WORDS:
         return _NUMBER_WORDS[folded], ""
     if folded in _FOLDED_STOPWORDS or len(folded) < 2:
@@ -301,13 +308,13 @@ def stem(folded: str) -> str:
 
 
 def concept(folded: str) -> str:
-    """Return one stem for all words of the same state, such as "holds" and "keeps"; otherwise the word's own."""
+    """Return a common stem for words that name the same state, such as "holds" and "keeps", or the word's own stem."""
     course, place = next(iter(states_of(folded)), (None, None))
     return stem(folded) if course is None else f"{course}>{place}"
 
 
 def matching_stems(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    """Return the stems of `one` that are in `other`, or that share a prefix with a stem there."""
+    """Return the stems of `one` that are in `other`, or that begin a stem there, or that begin with one."""
     both, apart = one & other, dict[str, list[str]]()
     for theirs in other:
         apart.setdefault(theirs[:PREFIX_LENGTH], []).append(theirs)
@@ -317,7 +324,7 @@ def matching_stems(one: frozenset[str], other: frozenset[str]) -> frozenset[str]
 
 
 def weight(words: Keywords, names: frozenset[str]) -> float:
-    """Return the weight of the keywords, which is higher the better they identify a story."""
+    """Return the weight of the keywords: the better they identify a story, the higher. Stems in `names` count more."""
     return len(words.stems) + (NAME_WEIGHT - 1) * len(words.stems & names) + NUMBER_WEIGHT * len(words.numbers)
 
 

@@ -1,4 +1,4 @@
-"""Stories from a reply: the model's list of stories, or the pages that were found, within a period."""
+"""Reads the stories of a reply, from the list that a model wrote or from the pages that a search found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LENGTHS: dict[Recency, timedelta] = {
     "year": timedelta(days=366),
 }
 _TIMEZONE_MARGIN = timedelta(hours=12)
-"""A page is dated in its own time zone, in which it may still be the day before."""
+"""Added to a period, because a page is dated in its own time zone, in which it may still be the day before."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,8 @@ ANY_TIME = DateRange()
 def search_after(moment: datetime) -> date:
     """Return the value of the filter `after` that finds news since a moment (in UTC).
 
-    The value is the day before, because services do not document whether the named day is included, and because a page
-    is dated in its own time zone.
+    The value is the day before the moment, because services do not document whether `after` includes its day, and
+    because a page is dated in its own time zone.
     """
     return moment.date() - timedelta(days=1)
 
@@ -70,7 +70,7 @@ _DENIAL = re.compile(
     r"^\W*no\b|\b(?:found|find|see|is|are|was|were|has|have|with|contains?|returned)\s+no\b", re.IGNORECASE
 )
 _NEWS_NOUN = re.compile(r"\b(?:news|stor(?:y|ies)|results?|reports?|articles?|pages?|updates?)\b", re.IGNORECASE)
-"""A word for news; a sentence in which it follows `_DENIAL` says that there is no news."""
+"""A word for news. If it follows a match of `_DENIAL` in the same sentence, the sentence says that there is no news."""
 _STOP = re.compile("[.!?]")
 _NOTHING_FOUND = re.compile(
     r"^\W*nothing\b"
@@ -89,7 +89,7 @@ class ParsedStories:
     """The stories of an answer.
 
     `unsourced` counts the stories left out because they name no page, `out_of_range` those dated outside the period,
-    `unread` those after the first hundred. `from_pages` says that the pages themselves are the stories.
+    `unread` those after the first hundred. `from_pages` is True if the pages themselves are the stories.
     """
 
     stories: tuple[Story, ...]
@@ -102,9 +102,9 @@ class ParsedStories:
 def parse_stories(answer: Answer, *, period: DateRange = ANY_TIME) -> ParsedStories:
     """Return the stories that a model listed, or the pages themselves if it wrote no list or no model was used.
 
-    A list in which no story names a source does not count as a list. A reply that says that there is no news gives no
-    stories, unless stories with sources follow it. Section pages are not stories, and neither are stories whose pages
-    are all dated outside the `period`.
+    A list in which no story names a source does not count as a list. If the reply says that there is no news, no
+    stories are returned, unless it goes on to list stories with sources. Section pages, and stories whose pages are all
+    dated outside the `period`, are left out.
     """
     if answer.kind is AnswerKind.PASSAGES:
         return _from_pages(answer.sources, period)
@@ -127,7 +127,10 @@ def parse_stories(answer: Answer, *, period: DateRange = ANY_TIME) -> ParsedStor
 
 
 def _story_lines(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines in the form of a story, without the head and rule of a table; none if the reply is only NONE."""
+    """Yield the lines that have the form of a story, without the head of a table and the rule below the head.
+
+    Yield nothing if the first line that is not empty says only NONE.
+    """
     if _ONLY_NONE.fullmatch(next(filter(str.strip, lines), "")):
         return
     for line, below in zip_longest(lines, lines[1:], fillvalue=""):
@@ -158,12 +161,12 @@ def _reports_no_news(answer: Answer, *, listed: bool) -> bool:
 
 
 def _denies_news(line: str) -> bool:
-    """Return whether a line denies that there is news: "nothing", or "no stories", "no results" and so on."""
+    """Return whether a line says that there is no news, as in "nothing found", "no stories" or "no results"."""
     if _NOTHING_FOUND.search(line):
         return True
     searched = 0
     for denial in _DENIAL.finditer(line):
-        # If no noun follows the first denial in a sentence, none follows a later denial there, so it is skipped.
+        # If no word for news follows one denial, none follows a later denial in the same sentence.
         if denial.end() >= searched:
             stop = _STOP.search(line, denial.end())
             searched = stop.start() if stop else len(line)

@@ -1,4 +1,4 @@
-"""Decides which stories are the same one, reported by several sites, and which are new.
+"""Recognizes the same story at several sites, and the stories that were seen before.
 
 The thresholds were found with tests/data/stories/tuning.jsonl and are measured by
 tests/perplexity/news/test_story_corpus.py.
@@ -47,7 +47,8 @@ class Story:
 def deduplicate(stories: Iterable[Story]) -> tuple[Story, ...]:
     """Return each story once, at its first position; the other sites that report it become its `others`.
 
-    The stories are those of one answer: a page that several of them cite, such as a round-up, does not unite them.
+    `stories` are all stories of one answer. A page that several of them cite, such as a round-up, does not make them
+    the same story.
     """
     stories = tuple(stories)
     shared = _shared_urls(stories)
@@ -66,7 +67,8 @@ def deduplicate(stories: Iterable[Story]) -> tuple[Story, ...]:
 def fingerprint(story: Story, *, among: Iterable[Story] = ()) -> str:
     """Return the text by which `unseen` recognizes the story, of about 4,000 characters at most.
 
-    `among` are all stories of its answer: a page that several of them cite identifies none of them.
+    `among` are all stories of the same answer. A page that several of them cite is left out, because it identifies none
+    of them.
     """
     headlines = _headlines(story, _shared_urls(among))
     return encode([headline.to_json() for headline in headlines], separators=(",", ":"))
@@ -75,8 +77,8 @@ def fingerprint(story: Story, *, among: Iterable[Story] = ()) -> str:
 def unseen(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story] = ()) -> tuple[Story, ...]:
     """Return the stories whose fingerprints are not `seen`, in order.
 
-    `among` are all stories of the answer, if `stories` are only some of them, so that stories can be compared again
-    with those seen in the meantime. Comparing 8 stories with 500 seen ones takes 0.1 s.
+    If `stories` are only some of the stories of an answer, as when they are compared again later, `among` are all of
+    them. Comparing 8 stories with 500 seen ones takes 0.1 s.
     """
     stories = tuple(stories)
     shared = _shared_urls(tuple(among) or stories)
@@ -86,9 +88,10 @@ def unseen(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Sto
 
 
 def _is_same(one: Sequence[Headline], other: Sequence[Headline], *, at_once: bool = False) -> bool:
-    """Return whether the first headline of either matches one of the other's, and they do not report two events.
+    """Return whether two stories, each given by its headlines, are the same.
 
-    Two stories may share a further page that reports many, such as a round-up: that does not unite them.
+    The first headline of one must match any headline of the other, and the two must not report different events. A
+    match of further headlines only does not count, because both stories may cite a page that reports many stories.
     """
     pairs = chain(((one[0], headline) for headline in other), ((headline, other[0]) for headline in one[1:]))
     found = [(mine, theirs) for mine, theirs in pairs if same_story(mine, theirs)]
@@ -105,7 +108,7 @@ def _shared_urls(stories: Iterable[Story]) -> frozenset[str]:
 
 
 def _headlines(story: Story, shared: Collection[str] = ()) -> list[Headline]:
-    """Return the headline of each site, the story's own first, without pages `shared` with other stories."""
+    """Return at most four headlines of a story, its own first, without those of pages `shared` with other stories."""
     own = Headline(text=story.headline, sentence=story.sentence, date=story.date, url=story.source.url)
     others = (s for s in story.others if s.url not in shared)
     further = (Headline(text=s.title, sentence="", date=parse_date(s.date), url=s.url) for s in others)
@@ -128,14 +131,15 @@ def parse_date(value: str | None) -> date | None:
 
 
 _LIKELY_SHARE, _SURE_SHARE, _SURER_SHARE, _NEARLY_ALL = 0.55, 0.7, 0.78, 0.88
-"""The share that two headlines must have in common, by how likely a match is from their dates and sites."""
+"""The shares of keywords that two headlines must have in common; the less likely a match is otherwise, the higher."""
 _NEAR_DAYS, _FAR_DAYS = 2, 14
 
 
 def same_story(one: Headline, other: Headline) -> bool:
     """Return whether both headlines report the same state of the same story.
 
-    A section page has another story every day under the same title: only the very same text is the same story.
+    A section page has another story every day under the same title, so it matches only a headline with the same text,
+    sentence and URL.
     """
     alike = one.folded == other.folded
     if not alike and _cannot_match(one, other):
@@ -151,8 +155,8 @@ def distinct_events(one: Headline, other: Headline, *, at_once: bool) -> bool:
     """Return whether two stories at two addresses report two events, however similar their headlines are.
 
     Headlines such as "Jackpot grows again" recur with other numbers on another day, or weeks later. A site reports an
-    event once, and other sites report it on that day or the next. Stories found `at_once` are of one time, so undated
-    stories of two sites can be of one event.
+    event once, and other sites report it on that day or the next. With `at_once`, both stories are from one answer, so
+    undated stories of two sites can be about one event.
     """
     days = abs((one.date - other.date).days) if one.date and other.date else None
     if days is not None and days > _FAR_DAYS:
@@ -164,7 +168,7 @@ def distinct_events(one: Headline, other: Headline, *, at_once: bool) -> bool:
 
 
 def _cannot_match(one: Headline, other: Headline) -> bool:
-    """Return, quickly, whether so few prefixes are shared that the headlines cannot match."""
+    """Return whether the headlines share too few prefixes to match. This test is much faster than a full comparison."""
     if one.prefixes.isdisjoint(other.prefixes):
         return True
     common = len(one.prefixes & other.prefixes)
@@ -182,12 +186,12 @@ def _contradict(one: Headline, other: Headline) -> bool:
 
 
 def _required_share(one: Headline, other: Headline) -> float:
-    """Return the share that the headlines must have in common.
+    """Return the share of their keywords that the headlines must have in common.
 
-    Sites report an event on one day or the next, and each site once, at one address. A later report, or another address
-    of the same site, is about a later event. Headlines that have only names in common, perhaps with a word for what
-    happens to them (a state such as "8>1"), need a larger share, and a still larger one if both also have words of
-    their own.
+    A site reports an event once, at one address, and other sites report it on the same day or the next. A later report,
+    or a second address of the same site, is probably about a later event, so the share is higher. It is also higher if
+    only names are in common, or only names and words for a state (a stem such as "8>1"), because these may be only a
+    common subject, above all if each headline also has other words of its own.
     """
     days = abs((one.date - other.date).days) if one.date and other.date else 0
     if one.page == other.page:
@@ -218,7 +222,7 @@ def _unknown_names(one: Headline, other: Headline) -> frozenset[str]:
 
 
 def _one_word_differs(one: str, other: str) -> bool:
-    """Return whether the headlines differ in one word only, in a script without capitals: often the name of a place."""
+    """Return whether two headlines differ only in one word of a script without capitals, often the name of a place."""
     start = _common_prefix(one, other)
     end = _common_prefix(one[start:][::-1], other[start:][::-1])
     mine, theirs = one[start : len(one) - end].strip(), other[start : len(other) - end].strip()
@@ -237,7 +241,7 @@ def _states_differ(one: Headline, other: Headline) -> bool:
 
 
 def _is_background(one: Headline, other: Headline) -> bool:
-    """Return whether the news of `other` is the background of `one`, which has news of its own."""
+    """Return whether `one` mentions the news of `other` only as the background of news of its own."""
     if len(parts := BACKGROUND.split(one.title, maxsplit=1)) < 2 or BACKGROUND.search(other.title):
         return False
     news, past = (keywords_of(part).stems for part in parts)
@@ -255,7 +259,7 @@ def _similarity(one: Keywords, other: Keywords) -> float:
     def common_weight(mine: Keywords, theirs: Keywords) -> float:
         return sum(NAME_WEIGHT if stem in names else 1.0 for stem in matching_stems(mine.stems, theirs.stems))
 
-    # A name may match an ordinary word that begins with it, so the weights of the two sides may differ.
+    # A name may match an ordinary word that it begins; the two directions then have different weights.
     common = min(common_weight(one, other), common_weight(other, one)) + NUMBER_WEIGHT * len(
         one.numbers & other.numbers
     )
@@ -263,6 +267,6 @@ def _similarity(one: Keywords, other: Keywords) -> float:
 
 
 def _overlap(common: float, mine: float, theirs: float) -> float:
-    """Return the mean of the share of `common` in the shorter headline and its share in both together."""
+    """Return the mean of two shares: that of `common` in the lower of the two weights, and that in both together."""
     least = min(mine, theirs)
     return (min(common / least, 1.0) + 2 * common / (mine + theirs)) / 2 if least else 0.0

@@ -76,9 +76,9 @@ def build_messages(
     min_stories: int,
     max_stories: int,
 ) -> tuple[Message, ...]:
-    """Return the instructions, and, because some services only search, a short query as the user's message.
+    """Return the instructions as a system message, and a short query, for services that only search, as a user message.
 
-    `since` replaces the period of the filters in the instructions; both moments are in UTC.
+    `since` replaces the period of the filters in the instructions. `since` and `now` are in UTC.
     """
     wanted = f"{category} news".lstrip() + (f" about {topic}" if topic else "")
     form = _PROMPT.format(
@@ -104,7 +104,7 @@ def _period(filters: Filters) -> str:
 MIN_STORIES, MAX_STORIES = 5, 8
 """The fewest and the most stories that a summary asks for."""
 _MAX_DAYS = 3
-"""The days up to which a longer period asks for more stories; models do not write longer lists."""
+"""The most days for each of which `MAX_STORIES` are asked for, because models do not write longer lists."""
 
 FROM_PAGES = N_("No model wrote this: headlines and sentences are the pages’ own.")
 UNPARSED_REPLY = N_("The model’s reply wasn’t a list, so these are the pages’ own headlines.")
@@ -115,8 +115,8 @@ UNPARSED_REPLY = N_("The model’s reply wasn’t a list, so these are the pages
 class NewsSummary:
     """The stories, the most important first, and the moment of the request.
 
-    `provider`, `seconds`, `notes` and `failed` are as in an `Answer`; `topic` may be empty, and `category` if
-    there is a topic. `cost_usd` is the sum of all charges, including those of failed attempts.
+    `provider`, `seconds`, `notes` and `failed` are as in an `Answer`; `topic` may be empty, and so may
+    `category` if there is a topic. `cost_usd` is the sum of all charges, including those of failed attempts.
     """
 
     stories: tuple[Story, ...]
@@ -145,9 +145,9 @@ async def news_summary(
 
     `now` is the moment of the summary, in any time zone. `since` replaces the period of the filters: only news after
     that moment is searched, and the longer ago it is, the more stories are asked for. `seconds` is as in a `Question`.
-    `max_stories` limits the stories; None returns all that were found, for a caller that chooses among them, without a
-    note on how few they are.
-    `category` may be empty if there is a topic, which is then looked for in all news.
+    At most `max_stories` stories are returned. With None, for a caller that chooses among them, all that were found are
+    returned, without a note if they are few.
+    `category` may be empty if there is a topic; the topic is then looked for in all news.
     Raises InvalidRequest for an unknown category, NothingFound if no page has a story, or another PerplexityError.
     """
     topic = parse_query(topic) if topic.strip() else ""
@@ -271,6 +271,9 @@ def _line(story: Story, numbers: dict[str, int]) -> str:
 
 
 def news_stand_in(summary: NewsSummary, *, unset: str = "") -> str:
-    """Return the notice for news from another provider than the first choice, or an empty string."""
+    """Return the notice that the news is from another provider than the first choice; "" if it is from the first.
+
+    `unset` is the variable without which the first choice cannot be asked, if that is the reason.
+    """
     what = say("this news is from {provider}").format(provider=summary.provider)
     return fallback_sentence(summary.failed, what, unset=unset)

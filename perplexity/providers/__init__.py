@@ -1,4 +1,4 @@
-"""The list of providers. A new one is a file in this package and a line in `PROVIDERS`."""
+"""The providers. To add a provider, add a module to this package and an entry to `PROVIDERS`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ PROVIDERS: Mapping[str, ProviderSpec] = {
     "brave": brave.SPEC,
     "duckduckgo": duckduckgo.SPEC,
 }
-"""The providers by their name in settings, in the order in which they are asked."""
+"""The providers by their names in settings, in the default order in which they are asked."""
 
 
 def build_providers(config: ProviderConfig, *, order: Sequence[str] = ()) -> list[Provider]:
-    """Return the usable providers, first choice first: those named in `order`, by default all.
+    """Build the providers that `order` names, by default all, and return those that are usable, first choice first.
 
-    Raises InvalidRequest for a name that is unknown or given twice.
+    A provider is not usable if `config` lacks its key. Raises InvalidRequest if `order` has a name that is unknown or
+    given twice.
     """
     names = validate_order(order) or tuple(PROVIDERS)
     made = (PROVIDERS[name].build(config) for name in names)
@@ -31,7 +32,7 @@ def build_providers(config: ProviderConfig, *, order: Sequence[str] = ()) -> lis
 
 @asynccontextmanager
 async def open_providers(config: ProviderConfig, *, order: Sequence[str] = ()) -> AsyncIterator[list[Provider]]:
-    """Yield the providers as `build_providers` returns them, and close them at the end."""
+    """Yield the providers that `build_providers` returns, and close them when the block ends."""
     async with AsyncExitStack() as stack:
         providers = build_providers(config, order=order)
         for provider in providers:
@@ -41,7 +42,7 @@ async def open_providers(config: ProviderConfig, *, order: Sequence[str] = ()) -
 
 
 def validate_order(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in lower case. Raises InvalidRequest for a name that is unknown or given twice."""
+    """Return the names of providers in lower case. Raises InvalidRequest if one is unknown or given twice."""
     checked = tuple(name.strip().lower() for name in names if name.strip())
     for name in checked:
         if name not in PROVIDERS or checked.count(name) > 1:
@@ -53,7 +54,7 @@ def validate_order(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def text_generators(providers: Sequence[Provider]) -> list[Provider]:
-    """Return the providers whose models write from given text, since a search engine would search for the text."""
+    """Return the providers that have a model, which can write from a given text; the others can only search."""
     return [
         provider
         for provider in providers

@@ -1,4 +1,4 @@
-"""The protocol of a provider: anything that can search and answer, including the chain."""
+"""Defines `Provider`, the protocol of everything that can search or answer, such as a service or the fallback chain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Reply = TypeVar("Reply", bound=SearchResults | Answer)
 
 
 def log_attempt(attempt: Attempt) -> None:
-    """Write one log line about the attempt; this function is the default for `on_attempt`."""
+    """Write one log line about the attempt. This is the default `on_attempt`."""
     error, cost = attempt.error_class or "none", "unknown" if attempt.cost_usd is None else f"{attempt.cost_usd:g}"
     log.info(
         "provider.attempted provider=%s kind=%s seconds=%.3f error=%s cost_usd=%s",
@@ -45,14 +45,17 @@ def log_attempt(attempt: Attempt) -> None:
 
 @dataclass(kw_only=True)
 class AttemptResult:
-    """The provider of a reply, the failures before it, and its price, which are known once `record` was called."""
+    """The provider and the cost of a reply, and the attempts that failed before it.
+
+    Until `record` is called, `provider` is the provider that was asked, and the other fields are empty.
+    """
 
     provider: str
     failed: tuple[Attempt, ...] = ()
     cost_usd: float | None = None
 
     def record(self, reply: Reply) -> Reply:
-        """Record the reply, and return it."""
+        """Record the provider, the failed attempts and the cost of the reply, and return the reply."""
         self.provider, self.failed = reply.provider, reply.failed
         self.cost_usd = reply.cost_usd
         return reply
@@ -62,9 +65,9 @@ class AttemptResult:
 def report_attempts(
     provider: str, kind: RequestKind, *, on_attempt: OnAttempt, clock: Callable[[], float]
 ) -> Iterator[AttemptResult]:
-    """Report the attempts that the block made: those that failed before the last one, and the last one.
+    """Call `on_attempt` for each attempt that the block made, in order, when the block ends.
 
-    The block passes its reply to `record` of the yielded value. A cancelled block reports nothing.
+    The block passes its reply to `record` of the yielded value. If the block is cancelled, nothing is reported.
     """
     started, taken = clock(), AttemptResult(provider=provider)
     try:
@@ -98,8 +101,8 @@ class Provider(Protocol):
     """A source of search results and answers.
 
     If a method fails, it raises a `PerplexityError` and nothing else. A provider that can only search answers with
-    passages (`AnswerKind.PASSAGES`), word for word, never as if a model had written them. A subclass overrides
-    `search_only`, `resumes` and `announces_requests` only if they are true for it.
+    passages of pages, word for word; the answer's kind is then `AnswerKind.PASSAGES`, so that nobody takes it for the
+    text of a model. `search_only`, `resumes` and `announces_requests` are False unless a subclass overrides them.
     """
 
     @property
@@ -109,7 +112,7 @@ class Provider(Protocol):
 
     @property
     def capabilities(self) -> frozenset[RequestKind]:
-        """The kinds of requests that the provider accepts; a chain skips the provider for other kinds."""
+        """The kinds of requests that the provider accepts; for other kinds, the fallback chain skips the provider."""
         ...
 
     @property
@@ -144,7 +147,7 @@ _PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 
 
 class PassageProvider(Provider):
-    """A provider that can only search: it answers with the passages of pages that `find` returns."""
+    """A provider that can only search, and answers a question with passages of the pages that `find` returns."""
 
     capabilities = SEARCH_AND_ANSWER
     search_only = True
@@ -176,10 +179,11 @@ class PassageProvider(Provider):
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderConfig:
-    """Everything that providers may need; a provider that lacks its key is not built.
+    """The settings from which all providers are built; a provider that needs a key is built only if `keys` has it.
 
-    `keys` and `base_urls` map the provider's name in lower case to a key and an address. `api` is Perplexity's API for
-    answers. `limiter` receives the limits that replies name. The rest is as for `PerplexityClient`.
+    `keys` and `base_urls` map the names of providers in lower case to their keys and base URLs. `api` is the API of
+    Perplexity that answers. `limiter` is told the rate limits that Perplexity's replies state. The other fields are as
+    in `PerplexityClient`, which calls `timeouts` `limits`.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -195,7 +199,7 @@ class ProviderConfig:
     limiter: Limiter | None = None
 
     def address(self, name: str, default: str) -> str:
-        """Return the address of a provider's service."""
+        """Return the base URL that is set for the provider `name`, or `default` if none is."""
         return self.base_urls.get(name) or default
 
 
@@ -203,7 +207,7 @@ class ProviderConfig:
 class Diagnosis:
     """One result of checking a provider: its severity, the finding, and a fix.
 
-    `key_refused` says whether the service refuses the key, or the key's account has no credit.
+    `key_refused` is True if the service refuses the key, or if the key's account has no credit.
     """
 
     severity: Literal["ok", "warning", "error"]
@@ -213,12 +217,12 @@ class Diagnosis:
 
 
 Check = Callable[[ProviderConfig], Awaitable[Sequence[Diagnosis]]]
-"""Checks a provider's key and models for free; it is called only if the key is set."""
+"""A function that checks a provider's key and models without cost; it is called only if the key is set."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderSpec:
-    """The description of a provider for settings, command line, tools and doctor, before it is built."""
+    """Describes a provider that is not built yet, for settings, the command line, tools and the command `doctor`."""
 
     title: str
     """The display name."""
@@ -227,16 +231,16 @@ class ProviderSpec:
     """Returns the provider; None if the configuration lacks its key."""
 
     key_variables: tuple[str, ...] = ()
-    """The environment variables that may hold the key; the first that is set counts. Empty if no key is needed."""
+    """The environment variables that may hold the key; the first one that is set counts. Empty if no key is needed."""
 
     base_url_variable: str = ""
-    """The environment variable for the address of the service."""
+    """The environment variable that sets the base URL of the service."""
 
     base_url: str = ""
-    """The default address."""
+    """The default base URL of the service."""
 
     check: Check | None = None
-    """The provider's check; None if the doctor can only report that a key is set."""
+    """Checks the key and the models; None if the command `doctor` can only report that a key is set."""
 
     perplexity_models: bool = False
     """Whether Perplexity's own models write the provider's answers."""

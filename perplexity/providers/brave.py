@@ -32,8 +32,9 @@ ERROR_MAP = ErrorMap(
         "RATE_LIMITED": RateLimitError,
     }
 )
-"""Brave answers a bad key with status 422; its status 429 may mean the end of the month's credit.
+"""Brave's errors by their type, because the status alone can mislead.
 
+A wrong key has status 422, and status 429 can mean that the month's credit is used up:
 https://api-dashboard.search.brave.com/app/documentation
 """
 
@@ -84,11 +85,11 @@ class Brave(Closing, PassageProvider):
         await self._transport.close()
 
     async def search(self, query: Query) -> SearchResults:
-        """Return ranked pages, or news, at a price of half a cent. Raises any PerplexityError."""
+        """Return ranked pages, or news if `query.news` is set, for half a cent. Raises any PerplexityError."""
         return await self._search(query, brave.NEWS if query.news else brave.WEB)
 
     async def find(self, query: Query) -> SearchResults:
-        """Return news, or pages with passages for a model to read. Raises any PerplexityError."""
+        """Return news if `query.news` is set, otherwise pages with passages for a model. Raises any PerplexityError."""
         return await self._search(query, brave.NEWS if query.news else brave.CONTEXT)
 
     async def _search(self, query: Query, path: str) -> SearchResults:
@@ -116,7 +117,7 @@ class Brave(Closing, PassageProvider):
 
 
 def build(config: ProviderConfig) -> Brave | None:
-    """Return the provider; None if `config` has no key for it."""
+    """Return the provider, or None if `config` has no key for it."""
     if "brave" not in config.keys:
         return None
     return Brave(

@@ -1,9 +1,10 @@
-"""DuckDuckGo through the `ddgs` library: web search without a key, best effort, last resort.
+"""Web search by DuckDuckGo through the `ddgs` library, which needs no key but is unreliable: the last resort.
 
-https://duckduckgo.com/duckduckgo-help-pages/settings/params (parameter `kl`)
+The library (https://github.com/deedy5/ddgs) scrapes the page of results, and nobody promises that this works. It cannot
+tell a refusal, a captcha and an empty page apart, so "no results" never counts as a fact about the web.
 
-The library scrapes a page without any promise: https://github.com/deedy5/ddgs. It cannot tell a refusal, a captcha and
-an empty page apart, so missing results never count as a fact about the web.
+DuckDuckGo's regions are the values of the parameter `kl`:
+https://duckduckgo.com/duckduckgo-help-pages/settings/params
 """
 
 from __future__ import annotations
@@ -59,9 +60,10 @@ Page = Sequence[Mapping[str, Any]]
 
 
 def parse_page(page: Page) -> list[Source]:
-    """Return the entries that lead to a web page, as sources that are all numbered 0.
+    """Return a source with the number 0 for each entry that links to a web page.
 
-    Raises MalformedResponse for a page that is no list; anything but entries is left out.
+    Items that are not mappings are left out. Raises MalformedResponse if the page is not a list, or if it has items but
+    none is a mapping.
     """
     if not isinstance(page, (list, tuple)):
         raise MalformedResponse("the page of results is not a list", provider="DuckDuckGo")
@@ -75,15 +77,16 @@ def parse_page(page: Page) -> list[Source]:
 
 
 def check(filters: Filters) -> None:
-    """Raise InvalidRequest for an unsupported filter without which the query would mean something else."""
+    """Raise InvalidRequest if the mode is not web, because no note could make up for ignoring this filter."""
     if filters.mode not in {None, "web"}:
         raise InvalidRequest.for_field("mode", filters.mode, "DuckDuckGo searches the open web only (mode web)")
 
 
 def recency_for(filters: Filters, *, today: date) -> Recency | None:
-    """Return the period to search; for a filter `after`, the shortest one that includes the day after it.
+    """Return the period up to `today` that pages must be from, or None for any time.
 
-    None stands for any time.
+    DuckDuckGo cannot search between dates, so a filter `after` alone becomes the shortest period that reaches back to
+    the day after it.
     """
     if filters.after is None or filters.before is not None:
         return filters.recency
@@ -98,7 +101,7 @@ def ignored_filters(filters: Filters, *, today: date) -> tuple[str, ...]:
 
 
 def deduplicate(found: Sequence[Source]) -> tuple[Source, ...]:
-    """Return the sources with each address once, at its first place, numbered from 1."""
+    """Return the sources without those that repeat an earlier address, numbered from 1."""
     once: dict[str, Source] = {}
     for source in found:
         once.setdefault(source.url, source)
@@ -145,11 +148,14 @@ _OTHERS = {
     ("SI", "sl"): "sl-sl",
 }
 REGIONS = {(code[:2].upper(), code[3:]): code for code in _REGULAR.split()} | _OTHERS
-"""The code of each region by country (ISO 3166-1 alpha-2) and language (ISO 639-1); main regions come first."""
+"""DuckDuckGo's code of each region, by country (ISO 3166-1 alpha-2) and language (ISO 639-1).
+
+A country's main language and a language's main country come first, because `region` takes the first that fits.
+"""
 
 
 def region(country: str | None, languages: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the code of the region that fits best, and notes for the user on what does not fit."""
+    """Return the code of the region that fits best, and notes for the user on what it does not cover."""
     if country is None and not languages:
         return ANYWHERE, ()
     for (place, language), code in REGIONS.items():
@@ -177,7 +183,7 @@ _PER_PAGE = 10
 
 
 class SearchOnePage(Protocol):
-    """One blocking search of one page (from 1); each entry holds `title`, `href` and `body`."""
+    """A blocking function that returns one page of results; pages are numbered from 1."""
 
     def __call__(self, query: str, *, region: str, timelimit: str | None, page: int) -> Page:
         """Return the page's entries. Raises PerplexityError if there are none."""
@@ -207,9 +213,10 @@ class DuckDuckGo(PassageProvider):
         self._clock, self._now = clock, now
 
     async def search(self, query: Query) -> SearchResults:
-        """Return at most `max_results` pages, free of charge.
+        """Return at most `query.max_results` pages, free of charge.
 
-        Raises InvalidRequest, also for a mode other than web, NothingFound, ConnectionFailed, TimedOut or MissingExtra.
+        Raises InvalidRequest, also for a mode other than web, NothingFound, ConnectionFailed, TimedOut,
+        MalformedResponse or MissingExtra.
         """
         query = validate_query(query)
         check(query.filters)
@@ -233,7 +240,10 @@ class DuckDuckGo(PassageProvider):
         return await self.search(query)
 
     async def _sources(self, query: Query, code: str) -> tuple[Source, ...]:
-        """Return the pages, read until there are enough results; if a later page fails, the earlier ones are kept."""
+        """Read as many pages of results as `query.max_results` needs, and return their sources.
+
+        If a later page fails, the sources of the earlier pages are returned.
+        """
         found: list[Source] = []
         try:
             async with asyncio.timeout(min(query.seconds or self._seconds, self._seconds)):
@@ -253,11 +263,11 @@ class DuckDuckGo(PassageProvider):
         def find() -> Page:
             try:
                 return self._search_page(text, region=code, timelimit=timelimit, page=page)
-            except BaseException as error:  # noqa: BLE001 - a thread of its own: nothing else can stop it, a panic can
+            except BaseException as error:  # noqa: BLE001 - the library's panics are BaseExceptions
                 raise _as_perplexity_error(error) from None
 
         if (log := scope.current().log) is not None:
-            # Recorded here, because the library makes the request, not our transport.
+            # Recorded here, because the library sends the request itself.
             asked = {"q": text, "region": code, "timelimit": timelimit, "page": page}
             await log.record(SERVICE, "/", json.dumps(asked))
         return await self._threads.run(find)
@@ -282,8 +292,8 @@ def search_ddgs(
 
     The library trusts the authorities in `ca_bundle` in addition to the system's.
 
-    Raises NothingFound, ConnectionFailed, TimedOut, or MissingExtra without the library, which is slow to load: it is
-    loaded by the first search.
+    Raises NothingFound, ConnectionFailed, TimedOut, or, if the library is not installed, MissingExtra. The first search
+    imports the library, because it is slow to load.
     """
     require("duckduckgo")
     from ddgs import DDGS
@@ -297,7 +307,7 @@ def search_ddgs(
         )
     except TimeoutException:
         raise TimedOut("DuckDuckGo timed out", provider=DuckDuckGo.name) from None
-    except BuilderError:  # The library reads its variable itself, and passes its interpretation on.
+    except BuilderError:  # The library reads the variable DDGS_PROXY itself, and its value is invalid.
         allowed = "it takes http://host:port or socks5://host:port; unset it for none"
         failed = ConnectionFailed(f"DDGS_PROXY: its value is not allowed; {allowed}", provider=DuckDuckGo.name)
         failed.sent = False
@@ -305,13 +315,13 @@ def search_ddgs(
     except DDGSException as error:
         kind = NothingFound if "No results" in str(error) else ConnectionFailed
         raise kind("the search failed", provider=DuckDuckGo.name) from None
-    except Exception as error:  # noqa: BLE001 - no thread left for the library's own, a page that it cannot read
+    except Exception as error:  # noqa: BLE001 - such as a thread that cannot start, or an unreadable page
         raise _as_perplexity_error(error) from None
     return results
 
 
 def _as_perplexity_error(error: BaseException) -> PerplexityError:
-    """Return the error as a PerplexityError, without the text of a foreign error, which may quote the query."""
+    """Return the error as a PerplexityError, without the text of any other error, because it may quote the query."""
     if isinstance(error, PerplexityError):
         return error
     if isinstance(error, TimeoutError):

@@ -1,6 +1,6 @@
-"""OpenRouter: answers by Perplexity's Sonar models, bought from another company.
+"""OpenRouter, a company that sells answers of Perplexity's Sonar models.
 
-If no search is wanted, another vendor's model writes, because Sonar always searches.
+Sonar always searches, so a model of another vendor answers questions for which nothing may be searched.
 
 https://openrouter.ai/perplexity
 """
@@ -48,7 +48,7 @@ ERROR_MAP = ErrorMap(
     statuses={
         401: AuthenticationError,
         402: BillingError,
-        # Moderation held the text back, which says nothing about the key.
+        # Moderation refused the text; this says nothing about the key.
         403: APIError,
         429: RateLimitError,
     }
@@ -58,10 +58,10 @@ ERROR_MAP = ErrorMap(
 BASE_URL = "https://openrouter.ai/api/v1"
 
 _NO_MODEL = "is not a valid model ID"
-"""The end of the message of a status 400 that is not the asker's fault, because this module chose the model."""
+"""The end of the message, with status 400, for an unknown model. This is not the user's fault: we choose the model."""
 
 _UPSTREAM = "Provider returned error"
-"""The start of the message of a status 400 that a service behind OpenRouter caused."""
+"""The start of the message, with status 400, for a failure of the service behind OpenRouter."""
 
 
 class OpenRouter(Closing, Provider):
@@ -114,10 +114,10 @@ class OpenRouter(Closing, Provider):
         await self._transport.close()
 
     async def check_models(self, *, seconds: float = 10.0) -> tuple[str, ...]:
-        """Ask which models are available, and return the names of the missing ones, which Sonar replaces from now on.
+        """Ask OpenRouter which models it serves, and return the names of our models that it no longer serves.
 
-        Sonar itself and the model that does not search have no replacement. Each missing model is logged. Raises any
-        PerplexityError; all models stay in use then.
+        From then on, Sonar answers in their place. Sonar itself, the model that does not search and the model for JSON
+        schemas have no replacement. Each missing model is logged. Raises any PerplexityError, and changes nothing then.
         """
         with _translated_errors():
             deadline = Deadline.after(seconds, self._clock)
@@ -129,7 +129,10 @@ class OpenRouter(Closing, Provider):
         return gone
 
     async def search(self, query: Query) -> SearchResults:
-        """Raise PerplexityError, because OpenRouter sells answers only; its `capabilities` keep a chain from asking."""
+        """Raise PerplexityError, because OpenRouter sells only answers.
+
+        The fallback chain never calls this, because `capabilities` lacks "search".
+        """
         raise PerplexityError("OpenRouter does not search", provider=self.name)
 
     async def answer(self, question: Question) -> Answer:
@@ -159,7 +162,7 @@ class OpenRouter(Closing, Provider):
             question,
             messages=validate_messages(question.messages),
             filters=validate(question.filters),
-            # The run belongs to another service, so the question is asked again here.
+            # The saved run belongs to another service, so OpenRouter answers the question from the start.
             run_id=None,
         )
         return checked, target, answer_deadline(question, target, self._timeouts, self._clock)
@@ -180,7 +183,7 @@ class OpenRouter(Closing, Provider):
 
 
 def build(config: ProviderConfig) -> OpenRouter | None:
-    """Return the provider; None if `config` has no key for it."""
+    """Return the provider, or None if `config` has no key for it."""
     if "openrouter" not in config.keys:
         return None
     return OpenRouter(
@@ -197,9 +200,10 @@ def build(config: ProviderConfig) -> OpenRouter | None:
 
 
 def translate_error(error: PerplexityError, *, provider: str) -> PerplexityError:
-    """Return the error that an OpenRouter error stands for, with the provider's name.
+    """Put the provider's name on an error of OpenRouter, and return it or a more fitting error.
 
-    Some errors with status 400 are not the asker's fault.
+    Two errors with status 400 are not the user's fault: an unknown model becomes an EndpointRetired, and a failure of
+    the service behind OpenRouter a ServerError.
     """
     error.provider = provider
     if isinstance(error, InvalidRequest) and error.message.endswith(_NO_MODEL):
@@ -215,7 +219,7 @@ def translate_error(error: PerplexityError, *, provider: str) -> PerplexityError
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Pass every PerplexityError of the block through `translate_error`."""
+    """Raise each PerplexityError of the block as `translate_error` returns it."""
     try:
         yield
     except PerplexityError as error:
@@ -231,7 +235,7 @@ NEWS_MODEL = "perplexity/sonar-pro"
 REASONING_MODEL = "perplexity/sonar-reasoning-pro"
 RESEARCH_MODEL = "perplexity/sonar-deep-research"
 WRITING_MODEL = "x-ai/grok-4.3"
-"""The model that writes without a search; it searches only with a tool, while Perplexity's models always search."""
+"""The model for answers without a search: it searches only with a tool for that. Perplexity's models always search."""
 
 _BY_EFFORT: Mapping[Effort, str] = {
     "fast": DEFAULT_MODEL,
@@ -243,11 +247,11 @@ _BY_EFFORT: Mapping[Effort, str] = {
 
 
 def choose_model(question: Question, target: Target) -> str:
-    """Return the model for a question: the named Sonar model, or the available one that suits best.
+    """Return the model for a question: the Sonar model that it names, or the one that suits it best.
 
-    If a model of another vendor is named, or one that is long gone, such as
-    `perplexity/llama-3.1-sonar-small-128k-online`, a Sonar model is returned, because other vendors' models do not
-    search. For an answer from the messages alone, it is `WRITING_MODEL`, which does not search.
+    If the question names a model that is long gone, such as `perplexity/llama-3.1-sonar-small-128k-online`, or a model
+    of another vendor, which would not search, a Sonar model is returned. If nothing may be searched
+    (`question.offline`), `WRITING_MODEL` is returned.
     """
     if question.offline:
         return WRITING_MODEL
@@ -262,7 +266,7 @@ def choose_model(question: Question, target: Target) -> str:
 
 
 def model_notes(question: Question, target: Target, *, used: str) -> tuple[str, ...]:
-    """Return a sentence for the asker if the answering model is not the named or most suitable one."""
+    """Return a note for the user if the model `used` is not the one that the question names or that suits it best."""
     named = target.model or choose_model(question, target)
     said = say("OpenRouter answered with {used} in place of {named}.")
     return () if used == named else (said.format(used=used, named=named),)
@@ -271,7 +275,7 @@ def model_notes(question: Question, target: Target, *, used: str) -> tuple[str, 
 def retired_models(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
     """Return the models used here that are missing from the list of models, or whose last day is over.
 
-    The result is empty if the list is empty, which says nothing.
+    An empty list proves nothing, so no model is returned for it.
     https://openrouter.ai/docs/api-reference/list-available-models
     """
     served = {as_text(model.get("id")) for model in as_objects(body.get("data")) if not _expired(model, today)} - {""}
@@ -280,7 +284,7 @@ def retired_models(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
 
 
 def _expired(model: Mapping[str, JSON], today: date) -> bool:
-    """Return whether a model's last day or moment is over."""
+    """Return whether a model expired before `today`."""
     last = as_text(model.get("expiration_date"))[:10]
     return bool(last) and last < today.isoformat()
 
@@ -290,17 +294,17 @@ _NOT_REPLACED = {
     DEFAULT_MODEL: "Nothing answers in its place there: take openrouter out of PROVIDERS, or update the app.",
     WRITING_MODEL: "OpenRouter writes no analysis of a deep dive then: another service must, or update the app.",
 }
-"""The advice for a retired model without a replacement."""
+"""The advice for each retired model that has no replacement."""
 
 _NO_POSTS = (
     "OpenRouter reads no posts and writes no analysis for deep dives then. "
     "Set XAI_API_KEY for the posts; for the analysis another service must write, or update the app."
 )
-"""The advice for the writing model if it also reads posts on X, because there is no key of xAI."""
+"""The advice for a retired `WRITING_MODEL` that also has to read posts on X, because no key of xAI is set."""
 
 
 async def check(config: ProviderConfig) -> Sequence[Diagnosis]:
-    """Check whether OpenRouter still serves the models that are used here."""
+    """Return a warning for each of our models that OpenRouter no longer serves; the key itself is not tried."""
     try:
         async with OpenRouter(
             config.keys["openrouter"],

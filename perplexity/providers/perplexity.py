@@ -1,4 +1,4 @@
-"""Perplexity: ranked pages by its Search API, answers by its Agent API."""
+"""Perplexity: its Search API returns ranked pages, and its Agent API, unless Sonar is set, answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perplexity.transport import Closing
 
 
 class PerplexityProvider(Closing):
-    """A client as a provider; closing the provider closes the client."""
+    """A `PerplexityClient` as a provider; closing the provider closes the client."""
 
     name = "Perplexity"
     search_only = False
@@ -31,7 +31,7 @@ class PerplexityProvider(Closing):
 
 
 def build(config: ProviderConfig) -> PerplexityProvider | None:
-    """Return the provider; None if `config` has no key for it."""
+    """Return the provider, or None if `config` has no key for it."""
     if "perplexity" not in config.keys:
         return None
     limiter = config.limiter
