@@ -63,7 +63,8 @@ def create_agentic_web_search_tool(
 ) -> Tool:
     """Return the tool; its handler takes `prompt` and `reasoning` and returns the answer, then its references.
 
-    `api` is the API that answers, by default that of PERPLEXITY_API. The rest is as for `create_web_search_tool`.
+    `api` is the API that answers, by default the one that PERPLEXITY_API names. The other arguments are those of
+    `create_web_search_tool`.
     """
     client = PerplexityClient.from_env(
         environ,

@@ -36,9 +36,9 @@ class Tool:
 
     `parameters` is a JSON Schema of type object; its properties are the arguments of `handler`, by name. The handler
     returns a text for the model, or a `Failure` if the service fails; it raises only when it is cancelled. `output` is
-    the JSON Schema of the object if the text is JSON; None for plain text. `on_argument_error` returns the text for a
-    model that called with wrong arguments, from what is wrong and the arguments; by default it is one line in square
-    brackets.
+    the JSON Schema of the object if the text is JSON; None for plain text. `on_argument_error` takes a description of
+    the mistake and the arguments, and returns the text for a model that called with wrong arguments; by default, that
+    text is one line in square brackets.
 
     A tool is itself an asynchronous function with a name, a signature, annotations and a docstring, made from
     `parameters`, for libraries that read these. Calling it never raises TypeError: wrong arguments are explained.
@@ -53,7 +53,7 @@ class Tool:
 
     def __post_init__(self) -> None:
         handler, function = self._with_metadata(self._handler()), self._with_metadata(self._as_function())
-        # As `functools.update_wrapper` does, which cannot set the attributes of a frozen value.
+        # Like `functools.update_wrapper`, which cannot be used because it cannot set attributes of a frozen dataclass.
         seen = {name: getattr(function, name) for name in ("__name__", "__qualname__", "__doc__", "__annotations__")}
         vars(self).update({**vars(function), **seen, "__call__": function, "handler": handler})
 
@@ -103,7 +103,7 @@ class Tool:
         return handler
 
     def _with_metadata(self, function: Function) -> Function:
-        # Python 3.11 has no such mark; it recognizes a coroutine function by its code.
+        # Python 3.11 has no `markcoroutinefunction`, and recognizes a coroutine function by its code.
         marked: Callable[[Function], Function] = getattr(inspect, "markcoroutinefunction", lambda function: function)
         return add_metadata(marked(function), name=self.name, description=self.description, parameters=self.parameters)
 

@@ -131,7 +131,7 @@ def lazy_tool(
     on_error: Callable[[PerplexityError, Mapping[str, JSON]], Failure],
     environ: Mapping[str, str] = os.environ,
 ) -> Callable[..., Awaitable[str]]:
-    """Return a handler that calls `create` at each call, with a new session and the environment.
+    """Return a handler that creates the tool anew for each call, with a new session and the environment.
 
     Connections are closed at the end of the call. `on_error` returns the text for the model if the key is missing or
     invalid.
@@ -149,9 +149,10 @@ def lazy_tool(
 
 
 def with_reporting(provider: Provider, on_attempt: OnAttempt | None) -> Provider:
-    """Return the provider, which reports its attempts to `on_attempt`.
+    """Return a provider that does the same and reports its attempts to `on_attempt`.
 
-    Without it, attempts are logged; a `Fallback` logs them itself unless it has a hook of its own.
+    If `on_attempt` is None, attempts are logged. A `Fallback` is then returned unchanged, since it logs its attempts
+    itself or calls a hook of its own.
     """
     if on_attempt is None and isinstance(provider, Fallback):
         return provider

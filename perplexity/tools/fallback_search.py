@@ -81,4 +81,4 @@ def provenance(answer: Answer) -> str:
 
 
 TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_search)
-"""The tool on the services whose keys are set in the environment at each call."""
+"""The tool, which uses the services whose keys are set in the environment at each call."""

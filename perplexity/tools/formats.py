@@ -24,22 +24,22 @@ ANNOTATIONS: Mapping[str, JSON] = {
 
 
 def to_openai_chat(tool: Tool) -> dict[str, JSON]:
-    """Return an entry of `tools` of a chat completion: https://platform.openai.com/docs/api-reference/chat/create."""
+    """Return the tool for `tools` in Chat Completions: https://platform.openai.com/docs/api-reference/chat/create."""
     return {"type": "function", "function": _function(tool)}
 
 
 def to_openai_responses(tool: Tool) -> dict[str, JSON]:
-    """Return an entry of `tools` of a response: https://platform.openai.com/docs/api-reference/responses/create."""
+    """Return the tool for `tools` in Responses: https://platform.openai.com/docs/api-reference/responses/create."""
     return {"type": "function", **_function(tool)}
 
 
 def to_anthropic(tool: Tool) -> dict[str, JSON]:
-    """Return an entry of `tools` of a message: https://docs.claude.com/en/api/messages."""
+    """Return the tool for `tools` in Messages: https://docs.claude.com/en/api/messages."""
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
 def to_mcp(tool: Tool) -> dict[str, JSON]:
-    """Return an entry of a server's list of tools: https://modelcontextprotocol.io/specification (server, tools)."""
+    """Return the tool for an MCP server's list: https://modelcontextprotocol.io/specification (server, tools)."""
     listed = {
         "name": tool.name,
         "description": tool.description,
@@ -50,7 +50,10 @@ def to_mcp(tool: Tool) -> dict[str, JSON]:
 
 
 def _function(tool: Tool) -> dict[str, JSON]:
-    """Return the function, strict if its parameters allow it: the model then writes only valid arguments."""
+    """Return the tool as a function, in strict mode if its parameters allow that.
+
+    In strict mode, the model writes only valid arguments.
+    """
     strict = strict_schema(tool.parameters)
     return {
         "name": tool.name,
@@ -61,10 +64,11 @@ def _function(tool: Tool) -> dict[str, JSON]:
 
 
 def strict_schema(schema: Mapping[str, JSON]) -> dict[str, JSON] | None:
-    """Return the schema in strict mode, None if that is impossible, as for an object with unknown properties.
+    """Return the schema in strict mode; None if that is impossible, as for an object that allows other properties.
 
-    In strict mode, every property is required and no other is allowed, at any depth; an optional one becomes nullable,
-    and null means its default. https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+    In strict mode, every property is required and no other is allowed, at any depth. An optional property becomes
+    nullable, and null means its default.
+    https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
     """
     if schema.get("type") == "array":
         items = strict_schema(schema.get("items", {}))
@@ -90,27 +94,30 @@ def _strict(schema: Mapping[str, JSON], required: bool) -> dict[str, JSON] | Non
 
 
 async def reply_openai_chat(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
-    """Return the message for one of a completion's `tool_calls`."""
+    """Run one of a completion's `tool_calls`, and return the message with the result."""
     function = as_object(call.get("function"))
     text = await _run(function.get("name"), function.get("arguments"), tools)
     return {"role": "tool", "tool_call_id": call["id"], "content": str(text)}
 
 
 async def reply_openai_responses(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
-    """Return the input item for a response's `function_call` item."""
+    """Run a `function_call` item of a response, and return the input item with the result."""
     text = await _run(call.get("name"), call.get("arguments"), tools)
     return {"type": "function_call_output", "call_id": call["call_id"], "output": str(text)}
 
 
 async def reply_anthropic(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
-    """Return the content block for a message's `tool_use` block."""
+    """Run a `tool_use` block of a message, and return the content block with the result."""
     text = await _run(call.get("name"), call.get("input"), tools)
     failed = isinstance(text, Failure)
     return {"type": "tool_result", "tool_use_id": call["id"], "content": str(text), "is_error": failed}
 
 
 async def reply_mcp(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
-    """Return the result of a `tools/call` with these `params`; also structured if the tool has an output schema."""
+    """Run a `tools/call`, whose `params` are `call`, and return its result.
+
+    If the tool has an output schema, the result also has structured content.
+    """
     text = await _run(call.get("name"), call.get("arguments") or {}, tools)
     failed = isinstance(text, Failure)
     reply = {"content": [{"type": "text", "text": str(text)}], "isError": failed}
@@ -136,7 +143,7 @@ async def _run(name: JSON, arguments: JSON, tools: Sequence[Tool]) -> str:
 
 
 def _parse_arguments(arguments: JSON) -> JSON:
-    """Return arguments, decoded if they are JSON text; an empty text means no arguments."""
+    """Return arguments, decoded if they are JSON text; None for invalid JSON. An empty text means no arguments."""
     if not isinstance(arguments, str):
         return arguments
     try:

@@ -29,7 +29,7 @@ _XAI_KEYS, _XAI_ADDRESS = ("XAI_API_KEY",), "XAI_BASE_URL"
 
 
 def usable_deepdive_config(environ: Mapping[str, str]) -> UsableConfig:
-    """Return the result of `usable_config` with the key and address of xAI, if they are valid."""
+    """Return the result of `usable_config`, with the key and address of xAI added if they are valid."""
     usable = usable_config(environ)
     try:
         return replace(usable, config=add_xai(environ, usable.config))
@@ -77,7 +77,7 @@ async def open_deepdive_runner_from_env(
 
 
 def with_reporting_services(runner: DeepDiveRunner, on_attempt: OnAttempt | None) -> DeepDiveRunner:
-    """Return the runner, whose services report their attempts to `on_attempt`; the default logs them."""
+    """Return a copy of the runner whose services report their attempts to `on_attempt`; the default logs them."""
     pulse = runner.posts
     if pulse is not None and (on_attempt is not None or not isinstance(pulse, SteppedPosts)):
         pulse = SteppedPosts(source=pulse, steps=[Reporting(name=pulse.name, on_attempt=on_attempt or log_attempt)])
@@ -102,7 +102,7 @@ PARAMETERS = object_schema(
     {"topic": {"type": "string", "description": "What to look into, in a few words"}}, required=["topic"]
 )
 _WRITERS = {name: spec for name, spec in PROVIDERS.items() if spec.perplexity_models}
-"""The services that write a report; one of them must have a key."""
+"""The services that can write a report, by name. At least one of them must have a key."""
 SECONDS = max(STAGE_LIMITS[Stage.SITUATION], STAGE_LIMITS[Stage.PULSE]) + STAGE_LIMITS[Stage.ANALYSIS]
 
 
@@ -149,4 +149,4 @@ async def _run(topic: str) -> str:
 
 
 TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_run)
-"""The tool on the services whose keys are set in the environment at each call."""
+"""The tool, which uses the services whose keys are set in the environment at each call."""

@@ -77,4 +77,4 @@ async def _summarize(category: str, topic: str = "") -> str:
 
 
 TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_summarize)
-"""The tool on the services whose keys are set in the environment at each call."""
+"""The tool, which uses the services whose keys are set in the environment at each call."""

@@ -92,7 +92,10 @@ def build_question(
 
 
 def _schema(given: Mapping[str, JSON], model: str) -> Mapping[str, JSON]:
-    """Return the schema, bare or as a chat completion's `response_format` wraps it. Raises InvalidRequest."""
+    """Return the schema in `given`: `given` itself, or what it wraps like a chat completion's `response_format`.
+
+    Raises InvalidRequest.
+    """
     if model not in SCHEMA_MODELS:
         only = f"JSON schema (response_format) is only supported on {', '.join(SCHEMA_MODELS)}"
         raise InvalidRequest(f"{only}. Current model: {model}", field="model", value=model)
@@ -144,8 +147,8 @@ A failure has `error`, and an empty list of `results`.
 def encode_answer(answer: Answer, question: Question, *, query: str) -> str:
     """Return the answer as JSON, in which `[n]` is the nth citation.
 
-    If the answer names no model, the requested one is used. JSON content is unchanged: what looks like a marker there
-    may be a list.
+    If the answer names no model, the requested one is used. An answer that is JSON is not renumbered, since what looks
+    like a marker there may be a list.
     """
     content, sources = _renumbered(answer) if question.schema is None else (answer.text, answer.sources)
     notes = answer_notes(answer, question)
@@ -208,8 +211,8 @@ def create_perplexity_search_tool(
 ) -> Tool:
     """Return the tool; its handler takes the arguments of `PARAMETERS` and returns a result as JSON text.
 
-    Unlike the other tools it retries, as specified: within the time limit of the model, after `sleep`. The rest is as
-    for `create_agentic_web_search_tool`.
+    Unlike the other tools, this one retries, within the time limit of the model; `sleep` pauses between two attempts.
+    The other arguments are those of `create_agentic_web_search_tool`.
     """
     client = PerplexityClient.from_env(
         environ,
@@ -247,7 +250,7 @@ def _require_schema(answer: Answer, schema: Mapping[str, JSON]) -> None:
 
 
 def _with_tool_names(error: PerplexityError) -> PerplexityError:
-    """Return the error with the tool's name of a parameter in place of the name of its filter."""
+    """Return the error with the name of the tool's parameter in place of the name of the filter."""
     if isinstance(error, InvalidRequest) and error.field in _PARAMETERS and error.allowed is not None:
         return InvalidRequest.for_field(_PARAMETERS[error.field], error.value, error.allowed)
     return error

@@ -1,4 +1,4 @@
-"""Arguments and answers against their JSON Schema: defaults, errors in words, and signatures.
+"""Checks arguments and answers against a JSON Schema, fills in its defaults, and makes signatures of it.
 
 https://json-schema.org/draft/2020-12, https://docs.python.org/3/library/inspect.html#inspect.Signature
 """
@@ -46,7 +46,7 @@ def object_schema(properties: Mapping[str, JSON], *, required: Sequence[str]) ->
 def with_defaults(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict[str, JSON]:
     """Return the arguments with defaults for omitted ones.
 
-    An optional argument that is null counts as omitted: a model that must name every argument omits one that way.
+    An optional argument that is null counts as omitted, since a model that must name every argument omits one that way.
     """
     properties = schema["properties"]
     optional = properties.keys() - schema.get("required", ())
@@ -56,7 +56,7 @@ def with_defaults(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> 
 
 
 def validation_errors(schema: Mapping[str, JSON], arguments: JSON) -> str:
-    """Describe the wrong arguments: name, value and what is allowed; empty if all are valid."""
+    """Return the name and value of each wrong argument, and what is allowed instead; empty if all are valid."""
     try:
         errors = Draft202012Validator(schema).iter_errors(arguments)
         return "; ".join(dict.fromkeys(text for error in errors for text in _describe(error)))
@@ -107,12 +107,12 @@ def _listed(words: Sequence[str], last: str) -> str:
 
 
 def _format_value(value: JSON) -> str:
-    # Part of a sentence, in which NaN may appear.
+    # NaN may appear here, since the text becomes part of a sentence and not of JSON.
     return short(json.dumps(value, ensure_ascii=False))
 
 
 def short(text: str) -> str:
-    """Return a text as it is quoted: its beginning if it is long."""
+    """Return a text for a quotation: cut to 80 characters if it is longer."""
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
@@ -150,7 +150,7 @@ def _references(schema: JSON) -> Iterator[str]:
 
 
 def reject_constant(name: str) -> NoReturn:
-    """Raise ValueError: NaN and Infinity are no JSON."""
+    """Raise ValueError, since NaN and Infinity are not JSON."""
     raise ValueError(f"{name} is not JSON")
 
 
@@ -160,7 +160,7 @@ _TYPES: Mapping[str, Any] = {"string": str, "boolean": bool, "integer": int, "nu
 
 
 def add_metadata(function: Function, *, name: str, description: str, parameters: Mapping[str, JSON]) -> Function:
-    """Return the function with the name, signature, annotations and docstring of the schema.
+    """Set the name, signature, annotations and docstring of a function, and return it.
 
     `parameters` is a JSON Schema of type object. A required argument has no default; an optional one without a default
     in the schema may be None.
@@ -176,7 +176,7 @@ def add_metadata(function: Function, *, name: str, description: str, parameters:
 
 
 def build_signature(parameters: Mapping[str, JSON]) -> inspect.Signature:
-    """Return the signature for a JSON Schema of type object: required arguments first, each group in its order."""
+    """Return the signature for a JSON Schema of type object, with its required arguments before the optional ones."""
     listed = [_parameter(name, schema, required=required) for name, schema, required in _arguments(parameters)]
     return inspect.Signature(sorted(listed, key=lambda one: one.default is not one.empty), return_annotation=str)
 
@@ -195,7 +195,7 @@ def build_docstring(description: str, parameters: Mapping[str, JSON]) -> str:
 
 
 def _arguments(parameters: Mapping[str, JSON]) -> Iterator[tuple[str, Mapping[str, JSON], bool]]:
-    """Yield each argument's name, its schema and whether it is required, without those that Python cannot name."""
+    """Yield the name and schema of each argument that Python can name, and whether the argument is required."""
     required = parameters.get("required", ())
     for name, schema in parameters.get("properties", {}).items():
         if name.isidentifier() and not iskeyword(name):

@@ -52,10 +52,10 @@ def create_web_search_tool(
 ) -> Tool:
     """Return the tool; its handler takes `query` and returns the `results` of the Search API as JSON text.
 
-    The session is not closed. By default, the key is that of PERPLEXITY_API_KEY or PPLX_API_KEY, the address that of
-    PERPLEXITY_BASE_URL, and `open_timeout`, the time in seconds for opening a connection, that of OPEN_TIMEOUT.
-    `on_attempt` is called after each call. `clock` is monotonic. Raises MissingKey without a key, InvalidRequest for an
-    invalid value.
+    The session is not closed. By default, `api_key` is read from PERPLEXITY_API_KEY or PPLX_API_KEY in `environ`,
+    `base_url` from PERPLEXITY_BASE_URL, and `open_timeout`, the time in seconds for opening a connection, from
+    OPEN_TIMEOUT. `on_attempt` is called after each call. `clock` is monotonic. Raises MissingKey without a key,
+    InvalidRequest for an invalid value.
     """
     access = Access.from_environment(environ, api_key=api_key, base_url=base_url, open_timeout=open_timeout)
     api = _api_client(access, session)

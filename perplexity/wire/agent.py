@@ -49,7 +49,7 @@ def parse_answer(body: Mapping[str, JSON]) -> Answer:
 
 
 def build_answer(body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], queries: Sequence[str]) -> Answer:
-    """Return the answer, made of its parts and the rest of the response. Raises as `read` does."""
+    """Return the answer with these parts and the rest from the response. Raises RunFailed or MalformedResponse."""
     incomplete, usage = _incomplete(body), _usage(as_object(body.get("usage")))
     if not text.strip():
         if incomplete:
@@ -98,9 +98,9 @@ def search_queries(output: Items) -> list[str]:
 
 
 def error_from_run(error: JSON, *, status: str = "", usage: JSON = None) -> PerplexityError:
-    """Return the exception for the `error` object of a run or of a stream, by its type; RunFailed for any other.
+    """Return the exception for the `error` object of a run or of a stream, by its type; RunFailed for an unknown type.
 
-    `usage` is the response's own: a failed run may be charged, too.
+    `usage` is that of the response, since a failed run may be charged, too.
     """
     otherwise = sanitize_message(error) or f"the run ended as {status or 'failed'}"
     failed = error_from_object(as_object(error), provider=PROVIDER, default=otherwise)
@@ -137,7 +137,7 @@ _SEARCHED = frozenset({"search_results", "fetch_url_results"})
 
 @dataclass
 class AgentStream:
-    """Reads one stream. The text comes as deltas and again in the done events; no text is sent on twice."""
+    """Reads one stream. The text comes as deltas and again in the done events, but is returned only once."""
 
     run_id: str | None = None
     ended: bool = False
@@ -154,7 +154,10 @@ class AgentStream:
     _queries: dict[str, None] = field(default_factory=dict)
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
-        """Return our events for one of the service's. Raises RunFailed, or MalformedResponse for an unreadable end."""
+        """Return this library's events for an event of the service.
+
+        Raises the exception for a failure, or MalformedResponse for an unreadable end.
+        """
         kind = as_text(event.get("type")).lower()
         usage = as_object(event.get("response")).get("usage") or event.get("usage")
         self.cost_usd = cost_of(usage) if usage else self.cost_usd
@@ -231,7 +234,7 @@ class AgentStream:
         return [TextDelta(text=piece)]
 
     def _rest(self, part: tuple[str, int], full: str) -> list[Event]:
-        """Return an event with the text that the deltas left out; none if `full` contradicts or repeats them."""
+        """Return an event with the text that the deltas left out; no event if `full` contradicts or repeats them."""
         pieces = self._parts.get(part, [])
         if not pieces and "".join(self._pieces).endswith(full):
             return []
@@ -251,7 +254,7 @@ class AgentStream:
         return owner, index if isinstance(index, int) else 0
 
     def _end(self, response: Mapping[str, JSON], kind: str) -> list[Event]:
-        """Return the last events. If the service contradicts itself, its last word counts."""
+        """Return the last events. If the final response contradicts the earlier events, the response counts."""
         self.ended = True
         output = as_objects(response.get("output"))
         full = output_text(output)
@@ -263,7 +266,7 @@ class AgentStream:
         if full != known and full.startswith(known):
             self._pieces.append(full[len(known) :])
             events.append(TextDelta(text=self._pieces[-1]))
-        # A failure stays one, whatever the response inside says.
+        # An event of a failure stays a failure, whatever the response inside says.
         status = (response.get("status") or kind) if kind == "completed" else kind
         answer = build_answer(
             {"id": self.run_id, **response, "status": status},
@@ -288,7 +291,10 @@ INSTRUCTIONS = (
     "Answer from the web search results. Cite each claim right behind it with the id of its search result in square "
     "brackets, such as [1] or [2][3]. Use no other form of citation and do not list the sources at the end."
 )
-"""Instructions for a pinned model, which otherwise cites nothing. They would replace an effort's own, better ones."""
+"""Instructions for a pinned model, which cites nothing without them.
+
+They are not sent with an effort, whose own, better instructions they would replace.
+"""
 
 _SEARCH: dict[str, JSON] = {"type": "web_search"}
 _MOST_STEPS = 5
@@ -316,7 +322,7 @@ class Agent(Wire):
                 raise InvalidRequest.for_field("tools", kind, allowed)
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
-        """Return whether the effort takes long."""
+        """Return whether the target's answers take long."""
         return target.slow
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
@@ -361,8 +367,8 @@ class Agent(Wire):
 def _model_fields(target: Target, *, searches: bool) -> dict[str, JSON]:
     """Return the effort; or the pinned model and the fields that make it search, cite and come to an end.
 
-    A model that is merely offered the search may answer without it, and one step would be spent on it. A model that
-    shall not search may use no tool at all.
+    The search is forced, since a model that is merely offered it may answer without it. Several steps are allowed,
+    since a single step would be spent on the search. A model that must not search may use no tool at all.
     """
     choice: dict[str, JSON] = {} if searches else {"tool_choice": "none"}
     if target.model is None:
@@ -390,7 +396,7 @@ def _input(question: Question) -> JSON:
 
 
 def _file(file: Attachment) -> JSON:
-    """Return a part of a message; the transport writes the file itself."""
+    """Return the part of a message for a file; the transport later replaces the `Attachment` by its data."""
     if file.media_type.startswith("image/"):
         return {"type": "input_image", "image_url": file}
     return {"type": "input_file", "filename": file.name, "file_data": file}
@@ -399,7 +405,7 @@ def _file(file: Attachment) -> JSON:
 def _tools(question: Question, *, forced: bool) -> list[JSON]:
     """Return the web search with its filters, and the further tools.
 
-    Without filters and tools, an effort brings its own.
+    For an effort without filters and further tools, the list is empty, since an effort brings its own search.
     """
     filters = question.filters
     narrowed = common_filters(filters)

@@ -1,6 +1,7 @@
-"""The protocols of a wire, and what wires share: question to request body, response to answer, events to events. Pure.
+"""The protocols of a wire, and what wires share. Pure.
 
-A new wire is a module next to this one that offers these names.
+A wire turns a question into the body of a request, a response into an answer, and a service's events into events of
+this library. A new wire is a module next to this one that implements these protocols.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class StreamReader(Protocol):
         ...
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
-        """Return our events for an event of the service. Raises PerplexityError if that reports a failure."""
+        """Return this library's events for an event of the service. Raises PerplexityError if that is an error."""
         ...
 
     def finish(self) -> list[Event]:
@@ -76,7 +77,7 @@ class Wire(Protocol):
         ...
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
-        """Return the request's body for a checked question. Raises InvalidRequest if it cannot be expressed."""
+        """Return the request's body for a checked question. Raises InvalidRequest for one that it cannot express."""
         ...
 
     def emits_thinking(self, question: Question, target: Target) -> bool:
@@ -92,7 +93,7 @@ class Wire(Protocol):
         ...
 
     def progress(self, body: Mapping[str, JSON]) -> list[Event]:
-        """Return the searches and sources in the state of a run so far."""
+        """Return the searches and sources so far of a run, whose state is `body`."""
         return []
 
     def reader(self) -> StreamReader:

@@ -36,7 +36,7 @@ _IN_PLACE = {("pt", "BR"): "pt-br", ("zh", "HK"): "zh-hant", ("zh", "TW"): "zh-h
 
 
 def country_code(country: str | None) -> str | None:
-    """Return Brave's code for a country (ISO 3166-1 alpha-2); the code for everywhere if Brave does not know it."""
+    """Return Brave's code for a country (ISO 3166-1 alpha-2): `ANYWHERE` if Brave does not know it, None for None."""
     return country if country is None or country in COUNTRIES else ANYWHERE
 
 
@@ -46,9 +46,9 @@ def language(languages: Sequence[str]) -> str | None:
 
 
 def language_code(languages: Sequence[str], country: str | None) -> str | None:
-    """Return the code that Brave expects for the first usable language; some countries have codes of their own.
+    """Return the code that Brave expects for the first usable language; None if it can search in none of them.
 
-    Brave takes one language.
+    Brave takes one language. For some languages, the code depends on the country.
     """
     one = language(languages)
     return None if one is None else _IN_PLACE.get((one, country or ""), _OWN.get(one, one))
@@ -58,7 +58,7 @@ PROVIDER = "Brave"
 WEB, NEWS, CONTEXT = "/web/search", "/news/search", "/llm/context"
 
 DOLLARS = 0.005
-"""One request of the Search plan: https://brave.com/search/api/"""
+"""The price of one request in the Search plan: https://brave.com/search/api/"""
 
 MAX_QUERY_LENGTH = 400
 MAX_QUERY_WORDS = 50
@@ -102,9 +102,9 @@ def notes(query: Query) -> tuple[str, ...]:
 
 
 def fit_query(words: str, domains: Sequence[str]) -> str:
-    """Return a query with its `site:` operators, its words cut to 400 characters and 50 words altogether.
+    """Return a query with its `site:` operators, its words cut so that all fit in 400 characters and 50 words.
 
-    Raises InvalidRequest if the operators alone are longer.
+    Raises InvalidRequest if the operators leave no room for a word.
     """
     operators = add_site_operators("", domains).strip()
     left = MAX_QUERY_LENGTH - (len(operators) + 1 if operators else 0)
@@ -120,12 +120,12 @@ def fit_query(words: str, domains: Sequence[str]) -> str:
 
 
 def parse_results(body: Mapping[str, JSON], *, path: str, most: int) -> SearchResults:
-    """Return at most `most` pages of a response, possibly none. Raises MalformedResponse for another shape."""
+    """Return at most `most` pages of a response. Raises MalformedResponse if the response has another shape."""
     return SearchResults(results=merge(_PAGES[path](body))[:most], provider=PROVIDER, cost_usd=DOLLARS)
 
 
 def _web_pages(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
-    """Return the pages; the list is missing if nothing was found."""
+    """Return the pages; Brave leaves the list out if it found nothing."""
     _check_type(body, "search")
     return map(_page, as_objects(as_object(body.get("web")).get("results")))
 
@@ -168,7 +168,7 @@ def _about_languages(languages: Sequence[str]) -> str:
 
 
 def _size(query: Query, *, path: str) -> dict[str, str]:
-    """Return the parameters for the amount of results, named as each endpoint does, without bold tags."""
+    """Return the parameters that limit the results, under the endpoint's own names, and switch bold tags off."""
     if path != CONTEXT:
         extra = {"extra_snippets": "true"} if path == WEB else {}
         return {"count": str(query.max_results), "text_decorations": "false", **extra}

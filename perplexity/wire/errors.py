@@ -60,7 +60,9 @@ PERPLEXITY_ERRORS = ErrorMap(
         "upstream_structured_output_failed": ServerError,
     }
 )
-"""Insufficient credit is a 401 here: https://docs.perplexity.ai/docs/sdk/error-handling
+"""The errors of Perplexity, which reports insufficient credit as a 401.
+
+https://docs.perplexity.ai/docs/sdk/error-handling
 
 A response may contain OpenAI's error names, since the Agent API has OpenAI's format:
 https://platform.openai.com/docs/guides/error-codes/api-errors
@@ -107,8 +109,8 @@ def error_from_status(
 def error_from_object(error: Mapping[str, JSON], *, provider: str, default: str) -> PerplexityError:
     """Return the exception for an `error` object inside a response with a successful status.
 
-    Its type decides, in upper or lower case; otherwise its code, if this is a status with a class of its own. If
-    neither decides, return RunFailed. `default` is the message if the object has none.
+    The type of the error decides on the class, in upper or lower case. Otherwise its code does, if that is a status
+    with a class of its own. If neither decides, return RunFailed. `default` is the message if the object has none.
     """
     error = {str(name).lower(): value for name, value in error.items()}
     kind, status = _error_type(error, PERPLEXITY_ERRORS), status_of(error)
@@ -141,9 +143,10 @@ def sanitize_message(message: JSON) -> str:
 
 
 def service_name(name: JSON) -> str | None:
-    """Return the service's name for a model or an error; None if it is missing or does not look like a name.
+    """Return the service's name for a model or an error; None if it is missing.
 
-    A service may echo what it was sent, and names are logged.
+    Text that does not look like a name is replaced by "(not a name)", since names are logged, and a service may echo
+    what it was sent.
     """
     if not (text := sanitize_message(name)):
         return None
@@ -151,7 +154,7 @@ def service_name(name: JSON) -> str | None:
 
 
 def _error_object(body: bytes) -> dict[str, JSON]:
-    """Return the error object in the body; empty if the body is not JSON, so not from the service itself."""
+    """Return the error object in the body; empty if the body is not a JSON object, and so not from the service."""
     try:
         decoded = loads(body)
     except (ValueError, RecursionError):
@@ -190,7 +193,7 @@ def _class_for_status(status: int | None, error_map: ErrorMap) -> type[APIError]
 
 
 def _is_refusal(status: int, kind: str, *, has_error: bool, error_map: ErrorMap) -> bool:
-    """Return whether the request is at fault; a 400 that the service did not write itself does not show that."""
+    """Return whether the service refused the request as invalid; a 400 without an error object does not show that."""
     if not has_error or kind in error_map.types:
         return False
     return status in _REFUSED or (status == 404 and kind.startswith("invalid_"))

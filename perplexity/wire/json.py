@@ -1,4 +1,4 @@
-"""Reads and writes JSON, and narrows its values: a value of the expected type, or an empty one."""
+"""Reads and writes JSON; the `as_` functions return a value of the expected type, or an empty one or None."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def loads(text: bytes | str) -> JSON:
 
 
 def _loads_leniently(text: bytes | str) -> JSON:
-    """Return the value of a text that only Python takes for JSON: with NaN, with half surrogate pairs, or in UTF-16."""
+    """Return the value of a text that only Python's `json` accepts: with NaN, half surrogate pairs, or in UTF-16."""
     if not isinstance(text, str):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
     return json.loads(text, parse_constant=_none, parse_float=_finite_float)
@@ -110,7 +110,7 @@ def _field_name(name: str) -> str:
 
 
 def cost_of(usage: JSON) -> float | None:
-    """Return the dollars in a response's `usage`: its `cost`, or the `total_cost` inside that."""
+    """Return the dollars in a response's `usage`, from its `cost` or the `total_cost` inside that; None if unknown."""
     cost = as_object(usage).get("cost")
     return as_dollars(as_object(cost).get("total_cost") if isinstance(cost, dict) else cost)
 

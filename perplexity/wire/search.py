@@ -19,7 +19,7 @@ PROVIDER = "Perplexity Search"
 
 DOLLARS = 0.005
 FAST_DOLLARS = 0.001
-"""One request, whatever it finds: https://docs.perplexity.ai/docs/getting-started/pricing"""
+"""The price of one request, whatever it finds: https://docs.perplexity.ai/docs/getting-started/pricing"""
 
 
 def build(query: Query) -> dict[str, JSON]:
@@ -44,7 +44,7 @@ def build(query: Query) -> dict[str, JSON]:
 
 
 def parse_results(body: Mapping[str, JSON], *, fast: bool = False, seconds: float = 0.0) -> SearchResults:
-    """Return the pages, numbered from 1; they may come grouped by query. Raises MalformedResponse without a list."""
+    """Return the pages, which may be grouped by query, numbered from 1. Raises MalformedResponse without a list."""
     results = body.get("results")
     if not isinstance(results, list):
         raise MalformedResponse("the response has no results", provider=PROVIDER)

@@ -44,7 +44,7 @@ def parse_answer(body: Mapping[str, JSON], *, provider: str, error_map: ErrorMap
 def build_answer(
     body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], finish: str, provider: str
 ) -> Answer:
-    """Return the answer, made of its parts and the rest of the response.
+    """Return the answer with this text and these sources, and with the rest from the response.
 
     Raises RunFailed for an answer that was broken off, MalformedResponse for one without text.
     """
@@ -65,7 +65,7 @@ def build_answer(
         incomplete=incomplete,
         usage=usage,
         id=sanitize_message(body.get("id")) or None,
-        # A stream shows no more than these.
+        # The reader of a stream keeps only these fields.
         shape=shape_of({name: body[name] for name in _REPEATED if body.get(name)}),
     )
 
@@ -78,7 +78,8 @@ def first_choice(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
 def parse_sources(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON]]) -> tuple[Source, ...]:
     """Return the sources: the `search_results`, else the bare `citations`, else the annotations.
 
-    A marker in the text is a position in these lists, from 1. Details in annotations of a cited address are added.
+    A marker in the text is a position in these lists, from 1. The details in an annotation are added to the citation
+    with the same address.
     """
     if found := _numbered(body.get("search_results")):
         return merge(found)
@@ -96,9 +97,10 @@ def cited_address(annotation: Mapping[str, JSON]) -> str:
 def error_from_run(
     error: JSON, *, provider: str, error_map: ErrorMap = PERPLEXITY_ERRORS, usage: JSON = None
 ) -> PerplexityError:
-    """Return the exception for the `error` object inside an HTTP 200; its `code` may be the proper status.
+    """Return the exception for the `error` object in a response with HTTP 200; its `code` may be the proper status.
 
-    `usage` is the response's: a failed answer may be charged, too. https://openrouter.ai/docs/api-reference/errors
+    `usage` is that of the response, since a failed answer may be charged, too.
+    https://openrouter.ai/docs/api-reference/errors
     """
     details = as_object(error)
     code = status_of(details)
@@ -142,7 +144,7 @@ _REPEATED = ("id", "model", "usage", *_LISTS)
 
 @dataclass
 class SonarStream:
-    """Reads one stream. Every chunk repeats the sources and the usage; the last ones count.
+    """Reads one stream. Every chunk repeats the sources and the usage; those of the last chunk count.
 
     Annotations may be repeated, too; each address is kept once.
     """
@@ -165,9 +167,9 @@ class SonarStream:
         return cost_of(self._seen.get("usage"))
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
-        """Return our events for one chunk, or for a whole response instead of a stream.
+        """Return this library's events for one chunk, or for a whole response instead of a stream.
 
-        Raises the exception for its `error`, RunFailed, or MalformedResponse for an end without text.
+        Raises the exception for the chunk's `error`, RunFailed, or MalformedResponse for an end without text.
         """
         whole = as_object(event.get("response"))
         chunk = whole or event
@@ -220,7 +222,7 @@ class SonarStream:
         return [TextDelta(text=piece)] if piece else []
 
     def _end(self, full: str) -> list[Event]:
-        """Return the text that the deltas left out. If the service corrects itself at the end, the end counts."""
+        """Return the last events. `full` is the text at the end; if it contradicts the deltas, it counts."""
         self.ended = True
         known = "".join(self._pieces)
         events = [*self._new_sources(at_end=True), *(self._delta(full[len(known) :]) if full.startswith(known) else [])]
@@ -276,7 +278,8 @@ def sonar_model(question: Question, target: Target) -> str:
 class Sonar(Wire):
     """The wire of Sonar at one service: its path, its name, and its names of models and errors.
 
-    `model` may raise InvalidRequest. A vendor before a model's name is ignored.
+    `model` returns the name of the model that answers a question, or raises InvalidRequest. A vendor before the name of
+    a model is ignored.
     """
 
     path: str = "/chat/completions"
@@ -285,7 +288,7 @@ class Sonar(Wire):
     error_map: ErrorMap = PERPLEXITY_ERRORS
 
     def check(self, question: Question) -> None:
-        """Raise nothing: it carries every filter."""
+        """Raise nothing, since this wire can carry every filter."""
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
         """Return whether the answer may take longer than the silence after which a proxy cuts the connection."""
@@ -306,7 +309,7 @@ class Sonar(Wire):
             "response_format": None if question.schema is None else _format(question.schema, model),
             "max_tokens": question.max_tokens,
             "stream": stream,
-            # Another vendor's model would mistake the options of the search for a wish to search.
+            # No options if the model must not search: another vendor's model would take them for a wish to search.
             "web_search_options": None if question.offline else _options(question, model),
             "disable_search": question.offline and _without_vendor(model) in SONAR,
         }

@@ -19,7 +19,7 @@ _MONTH = rf"(?P<name>{_NAMES}|{'|'.join(_MONTHS)})\.?"
 _YEAR = r"(?P<year>(?:1\d|2[01])\d\d)(?!\d)"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?!\w)"
 _LONGEST = 100
-"""Characters that are read; the longest date has fewer than fifty."""
+"""The most characters of a text that are read; the longest date has fewer than fifty."""
 
 _FORMS = tuple(
     re.compile(form, re.ASCII | re.IGNORECASE)
@@ -37,7 +37,7 @@ _FORMS = tuple(
 def iso_date(written: str) -> str | None:
     """Return the date at the beginning of a text as `2024-01-05`, `2024-01` or `2024`; None if there is none.
 
-    In 03/05/2024, either number may be the month. Unless only one of them can be, only the year is returned.
+    In 03/05/2024, either number may be the month, so only the year is returned. In 13/05/2024, the month is certain.
     """
     text = " ".join(written[:_LONGEST].split())
     matches = (form.match(text) for form in _FORMS)
@@ -73,12 +73,12 @@ _SHORT = 100
 
 
 def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple[Source, ...]:
-    """Return the sources of all result lists together, each page at its first place.
+    """Return one source for each page in the results, in the order in which the pages first appear.
 
-    A source keeps the first `id` that the service gave the page, to which the markers in the text refer; the page's
-    other ids are its aliases. A page without an id gets its position. If that number is taken, it gets an unused one,
-    so that no marker shows the wrong page. Fields missing from a page's first entry are taken from later ones. Without
-    `by_id`, positions alone are the numbers.
+    The number of a source is the first `id` that the service gave the page, to which the markers in the text refer; the
+    page's other ids are its aliases. A page without an id gets its position as its number, or an unused number if that
+    is taken, so that no marker shows the wrong page. Fields missing from a page's first entry are taken from later
+    ones. Without `by_id`, ids are ignored, and every number is a position.
     """
     pages = _by_url(results)
     if not by_id:
@@ -113,7 +113,7 @@ class MergeSchedule:
         self._merged = 0
 
     def is_due(self, length: int) -> bool:
-        """Return whether to merge a list of this length now, and record that it was."""
+        """Return whether to merge a list of this length now; if so, record that it was merged."""
         enough = length <= _SHORT or length - self._merged >= self._merged // 10
         if enough:
             self._merged = length
@@ -153,7 +153,7 @@ def _source(url: str, entries: Sequence[Mapping[str, JSON]], number: int, aliase
 
 
 def load_source(saved: Mapping[str, JSON]) -> Source:
-    """Load a saved source."""
+    """Return the source that was saved as a JSON object."""
     aliases = saved.get("aliases")
     return Source(
         number=as_count(saved.get("number")) or 0,

@@ -56,7 +56,7 @@ class Grok(Closing):
         self._clock = clock
 
     async def close(self) -> None:
-        """Close its connections; `async with` does so at the end."""
+        """Close the client's connections; `async with` does so at the end."""
         await self._transport.close()
 
     @property
@@ -95,9 +95,10 @@ def build_grok(
     open_timeout: float = OPEN_SECONDS,
     ca_bundle: str = "",
 ) -> Grok | None:
-    """Return Grok at the first service with a key, None if there is none; keys and addresses are by service name.
+    """Return Grok at the first of `SERVICES` with a key; None if no service has one.
 
-    Raises InvalidRequest for an invalid key or address.
+    `keys` and `base_urls` map names of services to keys and addresses. Raises InvalidRequest for an invalid key or
+    address.
     """
     for name, wire in SERVICES.items():
         if key := keys.get(name):
@@ -124,8 +125,8 @@ async def check_key(
 ) -> None:
     """Check the key with one request. `open_timeout` is the time in seconds for opening the connection.
 
-    Raises AuthenticationError if the key is blocked or refused, and InvalidRequest too, because xAI answers a wrong key
-    with a 400; any other PerplexityError if the check itself fails.
+    Raises AuthenticationError if the key is blocked or refused, or InvalidRequest if it is wrong, since xAI answers a
+    wrong key with a 400. Raises another PerplexityError if the check itself fails.
     """
     transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout, ca_bundle=ca_bundle)
     retries = Retrier(policy=RetryPolicy(attempts=1), sleep=sleep, random=randomness.random)

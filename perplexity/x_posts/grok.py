@@ -52,7 +52,7 @@ SCHEMA: Mapping[str, JSON] = {
 
 
 def build_messages(topic: str, *, extra: str = "") -> list[JSON]:
-    """Return the two messages; `extra` is an instruction for one service only."""
+    """Return the system message and the user's message; `extra` is an instruction for one service only."""
     system = f"{SYSTEM}\n{extra}" if extra else SYSTEM
     return [{"role": "system", "content": system}, {"role": "user", "content": f"Topic: {topic}"}]
 
@@ -87,7 +87,7 @@ class XaiWire(GrokWire):
     def read(self, body: Mapping[str, JSON]) -> GrokResponse:
         """Parse a response. Raises RunFailed.
 
-        The posts found are in its list of citations and in annotations; the text is the model's own.
+        The posts found are in the list of citations and in annotations; the text is the model's own.
         """
         status = as_text(body.get("status"))
         if status not in {"", "completed", "incomplete"}:
@@ -108,7 +108,7 @@ class XaiWire(GrokWire):
         )
 
     def translate_error(self, error: PerplexityError) -> PerplexityError:
-        """Return the error with the name of the service; its statuses are accurate."""
+        """Return the error with the name of the service. Nothing else changes, since xAI's statuses are accurate."""
         error.provider = self.name
         return error
 
@@ -194,7 +194,7 @@ class OpenRouterWire(GrokWire):
         )
 
     def translate_error(self, error: PerplexityError) -> PerplexityError:
-        """Return the error by its meaning: OpenRouter describes some errors in words only."""
+        """Return the error with the class that it means, since OpenRouter describes some errors in words only."""
         return openrouter.translate_error(error, provider=self.name)
 
 

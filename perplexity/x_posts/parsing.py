@@ -1,4 +1,4 @@
-"""Which posts of a response count: addresses of posts, the links in a text, and the JSON that Grok returns."""
+"""Decides which posts of a response count: reads Grok's JSON, the addresses of posts, and the links in a text."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def strip_links(written: str) -> str:
 
 
 def renumber_links(summary: str, posts: Sequence[Source]) -> str:
-    """Return the text with each link to a listed post as the marker of that post, and without other links.
+    """Return the text with the marker of a listed post in place of each link to it, and without other links.
 
-    The service numbers its markers in an order of its own, so that only their addresses identify posts. The words of
-    links are kept.
+    The service numbers its markers in an order of its own, so only the addresses in the links identify posts. The words
+    of links are kept.
     """
     numbers = {post_id(post.url): post.number for post in posts}
     for _ in range(_MAX_PASSES):
@@ -75,8 +75,8 @@ def validate_response(response: GrokResponse) -> PostSummary:
     """Return the summary with the posts that count. Raises MalformedResponse.
 
     The response contains what the model says about posts, not the posts themselves. So a post counts only if its
-    address is that of a post, and if the service, when it names posts at all, names this one. Sentiment is counted
-    here, and only if the service names the posts and has read at least as many. If it read none, no post counts.
+    address is that of a post. If the service itself names posts, it must name this one. If it says that it read none,
+    no post counts. Sentiment is counted only if the service names the posts and does not say that it read fewer.
     """
     if not response.text.strip():
         raise _malformed("the response has no text", response)
@@ -139,7 +139,7 @@ def _load_object(written: str) -> dict[str, JSON] | None:
 
 
 def _valid_posts(reply: Mapping[str, JSON], *, confirmed: frozenset[str]) -> Iterator[tuple[Source, str]]:
-    """Yield each post that counts once, with its sentiment; its number is its position in the model's list."""
+    """Yield each post that counts, once, with its sentiment; its number is its position in the model's list."""
     seen: set[str] = set()
     for number, post in enumerate(as_objects(reply.get("posts"))[:MAX_POSTS], 1):
         address, mood = post_url(as_text(post.get("url"))), as_text(post.get("mood"))

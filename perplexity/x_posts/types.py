@@ -16,9 +16,9 @@ from perplexity.wire.errors import ErrorMap
 class GrokResponse:
     """The contents of a response, not yet validated.
 
-    `text` is the model's own text. `annotation_urls` are the addresses in the service's annotations of that text,
-    `confirmed_urls` all addresses that the service, not the model, reports. `posts_read` is how many posts it read,
-    None if it does not say. `incomplete` says why the model stopped early (None: it finished).
+    `text` is the model's own text. `annotation_urls` are the addresses in the service's annotations of that text;
+    `confirmed_urls` are all addresses that the service reports, rather than the model. `posts_read` is how many posts
+    the service read, None if it does not say. `incomplete` says why the model stopped early, None if it finished.
     """
 
     text: str
@@ -55,7 +55,7 @@ class GrokWire(Protocol):
         ...
 
     def translate_error(self, error: PerplexityError) -> PerplexityError:
-        """Return the error with its meaning at this service, and the service's name."""
+        """Return the error with the class that it means at this service, and with the service's name."""
         ...
 
 
@@ -88,10 +88,10 @@ class Sentiment:
 class PostSummary:
     """What people say. `text` has markers that refer to `posts`, whose addresses were validated.
 
-    `sentiment` counts posts; it never repeats figures from the model. `unreliable` is a sentence on why the summary
-    rests on no posts, or on posts that the service does not confirm and whose sentiment is not counted; None if it is
-    reliable. `incomplete` says why the model stopped early (None: it finished), `posts_read` is how many posts the
-    service read, None if it does not say.
+    `sentiment` counts posts; it never repeats figures from the model. `unreliable` is a sentence that says why the
+    summary is not reliable, None if it is: it rests on no posts, or on posts that the service does not confirm and
+    whose sentiment is not counted. `incomplete` says why the model stopped early, None if it finished. `posts_read` is
+    how many posts the service read, None if it does not say.
     """
 
     text: str
