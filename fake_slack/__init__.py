@@ -1,1 +1,1 @@
-"""A stand-in for Slack: its Web API, its payloads and its limits. It imports nothing of this project but itself."""
+"""A stand-in for Slack, with its Web API, payloads and limits; this package imports no other of the project."""

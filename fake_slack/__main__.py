@@ -51,7 +51,7 @@ def main() -> int:
     stopped = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    # What takes long to import comes when signals are handled already.
+    # This import takes long, so it comes after the signals are handled.
     from fake_slack.stand_in import Slack
 
     try:

@@ -1,4 +1,4 @@
-"""Slack's side of a conversation: a person's lines and clicks go to the app, and its responses to the timeline."""
+"""Slack's side of a conversation: sends a person's lines and clicks to the app, and its responses to the timeline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fake_slack.timeline import Author, SlackMessage, Timeline
 from fake_slack.workspace import BOT_USER_ID, USER_ID, YOU, Channel
 
 MAX_LINES = 200
-"""The most command lines that are kept in case an answer makes them public."""
+"""The most command lines that are kept; a public answer to a command makes its line public, too."""
 
 _LINK = re.compile(r"https?://\S")
 
@@ -25,7 +25,7 @@ _LINK = re.compile(r"https?://\S")
 class Conversation:
     """Sends lines and clicks to the app, and puts the app's messages into the timeline.
 
-    `events` are those that the app has subscribed to.
+    `events` are the events to which the app has subscribed.
     """
 
     timeline: Timeline
@@ -43,7 +43,7 @@ class Conversation:
         self._uses = response_urls.UseCounter(clock=self.clock)
 
     async def post(self, line: str, *, channel: Channel, thread_ts: str | None = None) -> None:
-        """Post a line from the composer: commands, mentions and direct messages also go to the app."""
+        """Post the line that a person typed; a command, a mention or a direct message also goes to the app."""
         name, _, text = line.strip().partition(" ")
         if not name.startswith("/"):
             await self._compose(line.strip(), channel=channel, thread_ts=thread_ts)
@@ -76,11 +76,11 @@ class Conversation:
             self._post_ephemeral(channel, f"This button failed with the error “{error}”")
 
     def issue_response_url(self, channel: Channel, trigger_id: str) -> str:
-        """Return a response_url for new messages in a channel, as shortcuts and submitted modals have one."""
+        """Return a response_url for new messages in a channel, such as shortcuts and submitted modals have."""
         return self._response_url(self._issue_token(channel, trigger=trigger_id))
 
     async def stop(self, channel: Channel, *, thread_ts: str) -> None:
-        """Press Slack's own stop button in a thread: its streams end, and the app is informed."""
+        """Press Slack's own stop button in a thread: end the thread's streams, and inform the app."""
         event = payloads.session_stopped(
             channel=channel.id,
             thread_ts=thread_ts,
@@ -97,8 +97,8 @@ class Conversation:
     async def respond(self, token: str, payload: Mapping[str, Any]) -> None:
         """Show a message that was posted to a response_url.
 
-        Raises `ClosedError`, with Slack's error name, if the address is closed, BadInput if it is not a message, and
-        `SlackError` if it exceeds one of Slack's limits.
+        Raises `ClosedError`, with Slack's error name, if the address is closed, BadInput if `payload` is not a message,
+        and `SlackError` if the message exceeds one of Slack's limits.
         """
         ticket = response_urls.decode(token, secret=self.secret)
         text, blocks, _ = read_message(payload)
@@ -122,9 +122,9 @@ class Conversation:
             self._post_ephemeral(channel, f"{self.app_name} did not take this message: “{error}”", thread_ts)
 
     async def say(self, line: str, *, channel: Channel, thread_ts: str | None = None) -> None:
-        """Post a message, and report it to the app by the events that it has subscribed to. Raises `AckError`.
+        """Post a message, and report it to the app in the events to which the app has subscribed. Raises `AckError`.
 
-        The preview of a link in it comes as an edit, which leaves the text as it was.
+        The preview of a link in the message is reported as an edit, which leaves the text as it was.
         """
         text = _escape(line)
         shown = self._mentioned.sub(f"<@{BOT_USER_ID}|{self.app_name}>", text)
@@ -147,7 +147,7 @@ class Conversation:
         await self.sender.send_event(payloads.event_envelope(YOU, event, at=self.timeline.now()))
 
     async def command(self, name: str, text: str, *, channel: Channel) -> None:
-        """Send a slash command to the app, and show its answer, or that there was none."""
+        """Send a slash command to the app, and show the app's answer or an error message."""
         ticket = self._issue_token(channel)
         self._remember(ticket, _escape(f"{name} {text}".strip()))
         form = payloads.slash_command(
@@ -172,7 +172,7 @@ class Conversation:
             self._show(ticket, {**answer, "replace_original": True})
 
     def _show(self, ticket: ResponseUrlToken, payload: Mapping[str, Any]) -> None:
-        """Show the app's answer; a public one never replaces a private message."""
+        """Show the app's answer; a public answer never replaces a private message."""
         private = payload.get("response_type") != "in_channel" and (ticket.private or _is_new(payload))
         replaces = bool(payload.get("replace_original")) and private == ticket.private
         line = self._lines.pop(ticket.trigger, None) if not private else None
@@ -213,7 +213,7 @@ def read_message(payload: Mapping[str, Any]) -> tuple[str, tuple[Block, ...], st
 
 
 def _is_new(payload: Mapping[str, Any]) -> bool:
-    """Return whether an answer is a new message, which is private unless it says otherwise."""
+    """Return whether an answer is a new message; such an answer is private unless its payload says otherwise."""
     return not payload.get("replace_original")
 
 

@@ -1,4 +1,4 @@
-"""A person's actions outside of messages: shortcuts, modals and the home tab. The app's answers go to the views."""
+"""A person's actions outside of messages, in shortcuts, modals and the home tab, and the app's answers to them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from fake_slack.workspace import Channel, Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class Dialogs:
-    """Sends a person's actions in views, and shortcuts, to the app.
+    """Sends a person's shortcuts, and actions in views, to the app.
 
     `issue_response_url` returns a response_url for a channel and a `trigger_id`; `shortcuts` are the entries of the
-    app's manifest, None if it is not known.
+    app's manifest, None if the manifest is not known.
     """
 
     timeline: Timeline
@@ -33,7 +33,7 @@ class Dialogs:
     issue_response_url: Callable[[Channel, str], str]
 
     async def open(self, channel: Channel, *, tab: str) -> None:
-        """Report that the person opened a channel at a tab; Slack does this for the direct message with the app."""
+        """Report that the person opened a channel at a tab; Slack does this only for direct messages with the app."""
         if not channel.is_im:
             return
         user, ts = self.actor.user, self.timeline.next_ts()
@@ -44,7 +44,7 @@ class Dialogs:
             await self.sender.send_event(payloads.event_envelope(self.actor, event, at=float(ts)))
 
     async def use_shortcut(self, callback_id: str, *, channel: Channel, message_ts: str | None = None) -> None:
-        """Use a shortcut, of a message if its `ts` is given.
+        """Use a shortcut: with `message_ts` one of that message, without it a global one.
 
         Raises BadInput if there is no such shortcut or message, and `AckError`.
         """
@@ -72,7 +72,7 @@ class Dialogs:
         await self.sender.send_interaction(payload)
 
     async def press(self, view_id: str, *, block_id: str, action_id: str, raw: object, values: Entered) -> None:
-        """Use an element of a view; `values` are those entered so far. Raises BadInput if there is no such element."""
+        """Use an element of a view; `values` were entered before that. Raises BadInput if there is no such element."""
         view = self.timeline.views.enter(self._find(view_id), values)
         element = find_element(view.blocks, block_id=block_id, action_id=action_id)
         ts = self.timeline.next_ts()
@@ -88,7 +88,7 @@ class Dialogs:
             self.timeline.views.complain(view.id, {}, failure=FAILURE)
 
     async def submit(self, view_id: str, values: Entered) -> None:
-        """Submit a modal, unless Slack's client finds a value missing. Raises BadInput if the modal does not exist."""
+        """Submit a modal, unless Slack's client complains about a value. Raises BadInput if there is no such modal."""
         view = self._find(view_id)
         if not view.can_be_submitted:
             raise BadInput("view_id: this view has no button to submit it")
@@ -106,7 +106,7 @@ class Dialogs:
             self.timeline.views.complain(view.id, {}, failure=FAILURE)
 
     async def close(self, view_id: str, *, clear: bool) -> None:
-        """Close a view, or with `clear` the whole modal; the app hears of those that ask for it."""
+        """Close a view, or with `clear` the whole modal; tell the app about closed views with `notify_on_close`."""
         closed = self.timeline.views.close(view_id, clear=clear)
         for view in closed:
             if view.content.get("notify_on_close"):

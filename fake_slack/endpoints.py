@@ -23,7 +23,8 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Endpoints:
     """Handlers of an app's requests.
 
-    `tiers` count the calls, None if any number is taken. `on_mistake` is called with a sentence on each refusal.
+    `tiers` limits the number of calls; without it there is no limit. `on_mistake` is called with a sentence on each
+    refusal.
     """
 
     api: WebApi
@@ -32,7 +33,7 @@ class Endpoints:
     on_mistake: Callable[[str], None] = ignore
 
     def routes(self, guarded: Callable[[Handler], Handler], *, prefix: str = "") -> list[web.RouteDef]:
-        """Return the addresses, each handler as it is guarded."""
+        """Return the routes; `guarded` wraps each handler."""
         return [
             web.get(prefix + "/api/{method}", guarded(self.call)),
             web.post(prefix + "/api/{method}", guarded(self.call)),
@@ -90,4 +91,4 @@ class Endpoints:
 
 
 NO_MISTAKE = "stopped_by_user"
-"""The error that no app can avoid: a person pressed stop while the app was writing."""
+"""An error that is no mistake of the app, since no app can avoid it: a person pressed stop while the app wrote."""

@@ -1,4 +1,4 @@
-"""Files of the app: an address to upload to, the content, and the call that completes the upload; kept in memory.
+"""The files of the app, in memory: the app announces a file, uploads its content, and completes the upload.
 
 https://docs.slack.dev/messaging/working-with-files#upload
 """
@@ -30,7 +30,7 @@ _NAME = re.compile(r"[^\x00-\x1f/\\]{1,255}")
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """A file. `content` is None before the upload; an empty `title` means its name."""
+    """A file. `content` is None before the upload, and `title` is empty until the upload is completed."""
 
     id: str
     name: str
@@ -40,7 +40,7 @@ class File:
 
     @property
     def mime_type(self) -> str:
-        """The type with which the file is served; only Markdown has a type of its own."""
+        """The MIME type with which the file is served: Markdown's, or that of bytes of any kind."""
         return MARKDOWN if self.name.endswith(".md") else BINARY
 
     @property
@@ -65,7 +65,7 @@ class Files:
         self._files: dict[str, File] = {}
 
     def announce(self, *, name: object, length: object) -> File:
-        """Return a file that can be uploaded; `length` is its size in bytes. Raises `SlackError`."""
+        """Return a new file, whose content can then be uploaded; `length` is in bytes. Raises `SlackError`."""
         size = int(str(length)) if re.fullmatch("[0-9]{1,9}", str(length), re.ASCII) else 0
         if not isinstance(name, str) or not _NAME.fullmatch(name) or size == 0:
             raise SlackError("invalid_arguments")
@@ -81,7 +81,7 @@ class Files:
         return self.put(File(id=file_id, name=f"{title}.md", title=title, size=len(content), content=content))
 
     def upload(self, file_id: str, content: bytes) -> bool:
-        """Store the content of a file; return False unless it is expected and has the announced length."""
+        """Store the content of a file; return False if no content is expected or its length is not as announced."""
         file = self._files.get(file_id)
         if file is None or file.content is not None or len(content) != file.size:
             return False
@@ -89,13 +89,16 @@ class Files:
         return True
 
     def complete(self, named: Sequence[object]) -> tuple[File, ...]:
-        """Return uploaded files, each named by an object with `id` and perhaps `title`. Raises `SlackError`."""
+        """Complete and return uploaded files; each object in `named` has an `id` and perhaps a `title`.
+
+        Raises `SlackError`.
+        """
         if not named or not all(isinstance(one, Mapping) for one in named):
             raise SlackError("invalid_arguments")
         return tuple(self._complete(one) for one in named if isinstance(one, Mapping))
 
     def find(self, file_id: str) -> File | None:
-        """Return a completed file, None if it does not exist."""
+        """Return a completed file; None if there is none with this id."""
         file = self._files.get(file_id)
         return file if file is not None and file.title else None
 
@@ -113,7 +116,7 @@ class Files:
         return self.put(replace(file, title=title))
 
     def put(self, file: File) -> File:
-        """Keep a file, in place of the same one; the oldest are dropped."""
+        """Keep a file, in place of an earlier version of it; drop the oldest files above the limit."""
         self._files[file.id] = file
         while len(self._files) > self._max_files:
             del self._files[next(iter(self._files))]

@@ -1,4 +1,4 @@
-"""People's input: the values of interactive elements as Slack reports them, and the checks of Slack's client.
+"""People's input in interactive elements: values as Slack reports them, and the checks of Slack's client.
 
 https://docs.slack.dev/reference/views#view-states
 https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
@@ -18,7 +18,7 @@ from fake_slack.request_parsing import BadInput, Block
 
 Element = Mapping[str, Any]
 Entered = Mapping[str, Mapping[str, Any]]
-"""Values by block and element: a person's raw values, or those in a view's state."""
+"""Values by the ids of block and element: a person's raw values, or the values in a view's state."""
 
 _SELECTED = {
     "channels_select": "selected_channel",
@@ -39,7 +39,7 @@ _SELECTED = {
     "url_text_input": "value",
     "users_select": "selected_user",
 }
-"""The field of an element's state, by its type; elements that are missing here have no state."""
+"""The field with the value in an element's state, by the element's type; other types have no state."""
 
 _OPTIONS = {"checkboxes", "multi_static_select", "radio_buttons", "static_select"}
 _TYPED = {"email_text_input", "number_input", "plain_text_input", "url_text_input"}
@@ -65,7 +65,9 @@ def _elements(block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def report(element: Element, raw: object, *, block_id: str, action_ts: str) -> dict[str, Any] | None:
-    """Return an action as Slack reports it: an element with the person's choice; None if it offers no such value.
+    """Return an action as Slack reports it: the element with the person's choice.
+
+    Return None if the element does not offer the value `raw`.
 
     https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
     https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element
@@ -79,7 +81,7 @@ def report(element: Element, raw: object, *, block_id: str, action_ts: str) -> d
 
 
 def _choice(element: Element, raw: Any) -> dict[str, Any]:
-    """Return the fields with a person's choice, none for a button. Raises BadInput."""
+    """Return the fields of an action that have the person's choice; empty for a button. Raises BadInput."""
     kind = element.get("type")
     if kind == "overflow":
         return {"selected_option": _offered(element, raw)}
@@ -116,7 +118,7 @@ def enter(blocks: Sequence[Block], state: Entered, raw: Entered) -> dict[str, di
 
 
 def carry_over(blocks: Sequence[Block], state: Entered, *, channel: str = "") -> dict[str, dict[str, Any]]:
-    """Return the state of a view that was updated: entered values stay where the same input stays."""
+    """Return the state of a view after an update to `blocks`; inputs that stay keep their entered values."""
     carried = initial_state(blocks, channel=channel)
     for block_id, elements in _stateful(blocks).items():
         for action_id, element in elements.items():
@@ -127,7 +129,7 @@ def carry_over(blocks: Sequence[Block], state: Entered, *, channel: str = "") ->
 
 
 def complaints(blocks: Sequence[Block], state: Entered) -> dict[str, str]:
-    """Return the messages of Slack's client below the inputs of an incomplete view, by block."""
+    """Return, by block, the complaints that Slack's client shows below inputs with missing or invalid values."""
     found: dict[str, str] = {}
     for block in blocks:
         if block.get("type") != "input":

@@ -1,4 +1,4 @@
-"""Slack's limits on messages and views, as documented or measured; independent of the modules that write the app's.
+"""Slack's limits on messages and views, as documented or measured; independent of the app's code that keeps them.
 
 `block_kit.json` says what each block, element and view may contain; this module has the rules that span several of
 them.
@@ -34,13 +34,16 @@ MAX_MARKDOWN = 12_000
 MAX_RENDERED = 13_200
 
 MAX_TEXT = 40_000
-"""https://docs.slack.dev/reference/methods/chat.postMessage#truncating"""
+"""The most characters of a message's text. https://docs.slack.dev/reference/methods/chat.postMessage#truncating"""
 
 MAX_TEXT_BYTES = 4_000
-"""The most bytes of an update's text, or one with blocks. https://docs.slack.dev/reference/methods/chat.update"""
+"""The most bytes of the text of an update, or of a message with blocks.
+
+https://docs.slack.dev/reference/methods/chat.update
+"""
 
 OWN_BLOCK = {"heading_open", "fence", "code_block", "table_open", "hr"}
-"""The Markdown that Slack renders as a block of its own."""
+"""The Markdown tokens for parts that Slack renders as a block of their own."""
 
 MAX_TABLE_TEXT = 10_000
 """The most characters of all tables of a message. https://docs.slack.dev/reference/block-kit/blocks/table-block"""
@@ -58,7 +61,7 @@ class SlackError(Exception):
 
 
 def refuse(problems: Sequence[str]) -> None:
-    """Raise `SlackError` if there are problems, each with an error's name and the reason."""
+    """Raise `SlackError` if there are problems; each is the name of an error, a colon and the reason."""
     if problems:
         raise SlackError(problems[0].partition(":")[0], response_metadata={"messages": problems})
 
@@ -66,7 +69,7 @@ def refuse(problems: Sequence[str]) -> None:
 def check_message(payload: Dict) -> list[str]:
     """Return Slack's error names, each with the reason; empty for a message that Slack accepts.
 
-    Stricter than Slack in one point: a message with blocks also needs a text, which screen readers read.
+    This is stricter than Slack in one point: a message with blocks also needs a text, which screen readers read.
     """
     blocks = payload.get("blocks") or ()
     malformed = [f"invalid_blocks: {fault}" for fault in _faults("message", payload, blocks)]
@@ -76,7 +79,8 @@ def check_message(payload: Dict) -> list[str]:
 def check_blocks(streamed: Sequence[Dict], closing: Sequence[Dict]) -> list[str]:
     """Return Slack's error names for a streamed message, each with the reason.
 
-    The blocks of its stop are counted separately. Its Markdown is limited for each chunk, not in sum.
+    The blocks that the stop of the stream adds (`closing`) are counted separately. The Markdown of a stream is limited
+    in each chunk, not in sum.
     """
     whole = [*streamed, *closing]
     malformed = [f"invalid_blocks: {fault}" for fault in _faults("message", {"blocks": whole}, whole)]
@@ -111,7 +115,7 @@ def _misplaced(blocks: Sequence[Dict], surface: str) -> Iterator[str]:
 
 
 def _one_of(validator: Any, choices: Sequence[Dict], value: Any, schema: Dict) -> Iterator[ValidationError]:
-    """Check a value only against the choice for its type; plain JSON Schema would only say that no choice fits."""
+    """Yield the faults of a value by the choice for its type; plain JSON Schema would only say that no choice fits."""
     if "discriminator" not in schema:
         yield from Draft202012Validator.VALIDATORS["oneOf"](validator, choices, value, schema)
         return
@@ -128,7 +132,7 @@ def _one_of(validator: Any, choices: Sequence[Dict], value: Any, schema: Dict) -
 
 @cache
 def _types(reference: str) -> Sequence[str]:
-    """Return the types that a definition covers."""
+    """Return the values of `type` that a definition of the schema covers."""
     kind = DEFINITIONS[reference.removeprefix("#/$defs/")]["properties"]["type"]
     return kind.get("enum") or [kind["const"]]
 
@@ -212,7 +216,7 @@ def walk(value: object) -> Iterator[tuple[object, int]]:
 
 
 def rendered_blocks(text: str) -> int:
-    """Count the blocks that Slack makes of one `markdown` block: one per heading, table and so on, and per text."""
+    """Count the blocks that Slack makes of a `markdown` block: one per `OWN_BLOCK`, and one per run of other text."""
     count, in_run, inside = 0, False, 0
     for token in MARKDOWN.parse(text):
         if token.type in OWN_BLOCK:
@@ -224,7 +228,7 @@ def rendered_blocks(text: str) -> int:
 
 
 def rendered_length(text: str) -> int:
-    """Count characters as Slack does: `&` is 5, `<` and `>` are 4, a heading costs about 100 more."""
+    """Count characters as Slack does: `&` counts as 5, `<` and `>` as 4, and a heading as about 100 more."""
     headings = sum(token.type == "heading_open" for token in MARKDOWN.parse(text))
     return len(text) + 4 * text.count("&") + 3 * (text.count("<") + text.count(">")) + 100 * headings
 

@@ -1,4 +1,4 @@
-"""What is wrong with what an app shows, as far as no answer of Slack says so: one sentence a mistake."""
+"""Finds mistakes in the messages and views of an app that no answer of Slack reports; each is one sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FORMATTED = {"markdown", "mrkdwn"}
 
 
 def left_open(timeline: Timeline) -> Iterator[str]:
-    """Yield what still looks as if the app were at work.
+    """Yield a mistake for each part of Slack that still looks as if the app were at work.
 
     https://docs.slack.dev/ai/agent-sessions
     """
@@ -30,7 +30,7 @@ def left_open(timeline: Timeline) -> Iterator[str]:
 
 
 def alerts(timeline: Timeline, *, typed: str) -> Iterator[str]:
-    """Yield the messages that alert a whole channel, or someone whose mention a person had only typed as text.
+    """Yield a mistake for each alert of a whole channel, or of someone whose mention was only text in `typed`.
 
     https://docs.slack.dev/messaging/formatting-message-text#escaping
     """
@@ -45,7 +45,7 @@ def alerts(timeline: Timeline, *, typed: str) -> Iterator[str]:
 
 
 def posted_twice(timeline: Timeline, *, since: float) -> Iterator[str]:
-    """Yield the texts that the app has posted more than once since a time, in seconds since 1970.
+    """Yield a mistake for each text that the app has posted more than once after `since`, in seconds since 1970.
 
     Slack may report one message more than once: again if it was not acknowledged, as a mention and as a message of a
     channel, and as an edit when the preview of a link comes. https://docs.slack.dev/apis/events-api#retries

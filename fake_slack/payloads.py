@@ -17,7 +17,7 @@ VERIFICATION_TOKEN = "deprecated"  # noqa: S105 - Slack still sends this depreca
 
 @dataclass(frozen=True, kw_only=True)
 class Actor:
-    """A person who acts: `team` is the person's workspace, `installed` that of the app, `bot` the app's user."""
+    """A person who acts: `team` is the person's workspace, `installed` the app's workspace, `bot` the app's user."""
 
     user: str
     name: str
@@ -89,7 +89,10 @@ def event_envelope(actor: Actor, event: Mapping[str, Any], *, at: float, id: str
 def message_event(
     actor: Actor, text: str, *, channel: str, ts: str, thread_ts: str | None = None, channel_type: str = ""
 ) -> dict[str, Any]:
-    """Return the event of a person's message; `text` has ids for names. Without a `channel_type` it is a mention."""
+    """Return the event of a person's message; without a `channel_type`, return an `app_mention`.
+
+    `text` has ids in place of names.
+    """
     event: dict[str, Any] = {
         "type": "message" if channel_type else "app_mention",
         "user": actor.user,
@@ -104,7 +107,7 @@ def message_event(
 
 
 def link_preview(event: Mapping[str, Any], *, event_ts: str) -> dict[str, Any]:
-    """Return the event of the preview of a link in a message: an edit that leaves its text as it was.
+    """Return the event by which Slack reports the preview of a link: an edit that leaves the message's text as it was.
 
     https://docs.slack.dev/reference/events/message/message_changed
     """
@@ -175,7 +178,7 @@ def message_actions(
         "is_ephemeral": private,
         **({"thread_ts": message["thread_ts"]} if message.get("thread_ts") else {}),
     }
-    # Slack leaves an ephemeral message out, since it keeps no copy.
+    # Slack keeps no copy of an ephemeral message, so the payload does not contain it.
     kept = {} if private else {"message": dict(message)}
     return actor.payload(
         "block_actions",
@@ -202,7 +205,7 @@ def view_actions(
 def view_submission(
     actor: Actor, *, view: Mapping[str, Any], trigger_id: str, response_urls: Sequence[Mapping[str, str]] = ()
 ) -> dict[str, Any]:
-    """Return the payload for a submitted modal; `response_urls` are those that its inputs enable.
+    """Return the payload for a submitted modal; `response_urls` come from its inputs with `response_url_enabled`.
 
     https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload
     """
@@ -242,5 +245,5 @@ def message_shortcut(
 
 
 def global_shortcut(actor: Actor, callback_id: str, *, trigger_id: str, action_ts: str) -> dict[str, Any]:
-    """Return the payload for a person's use of a shortcut from anywhere: no channel, and no response_url."""
+    """Return the payload for a person's use of a global shortcut, which has no channel and no response_url."""
     return actor.payload("shortcut", callback_id=callback_id, trigger_id=trigger_id, action_ts=action_ts)

@@ -19,7 +19,7 @@ Block = dict[str, Any]
 """A Block Kit block as plain JSON."""
 
 MAX_BYTES = 256 * 1024
-"""The largest body; the app's longest message has less than half of these 256 KiB."""
+"""The most bytes of a body: 256 KiB, more than twice as many as the app's longest message has."""
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -35,7 +35,7 @@ class BadInput(ValueError):
 
 
 async def read_body(request: web.Request, *, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the body as it was sent. Raises BadInput, or status 413 for too large a body."""
+    """Return the body as it was sent. Raises BadInput, or aiohttp's error of status 413 if the body is too large."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise BadInput("Content-Encoding: compressed bodies are not accepted")
     if (request.content_length or 0) > max_bytes:
@@ -55,7 +55,7 @@ def is_from_browser(headers: Mapping[str, str]) -> bool:
 
 
 async def arguments_of(request: web.Request) -> dict[str, Any]:
-    """Return the fields of a body, which may be JSON or a form. Raises BadInput."""
+    """Return the fields of a body in JSON or of a form; empty for another content type. Raises BadInput."""
     body = await read_body(request)
     if request.content_type == JSON:
         return json_object(body) if body else {}
@@ -79,7 +79,7 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 
 def json_value(text: str) -> Any:
-    """Parse JSON without infinite or huge numbers, lone surrogates and deep nesting. Raises BadInput."""
+    """Parse JSON. Raises BadInput, also for infinite or huge numbers, lone surrogates and deep nesting."""
     try:
         value = json.loads(text, parse_constant=_reject_constant, parse_int=_parse_int, parse_float=_parse_float)
         for part, depth in walk(value):
@@ -132,7 +132,7 @@ def zone_of(fields: Mapping[str, Any], name: str) -> str | None:
 
 
 def blocks_of(value: object) -> tuple[Block, ...]:
-    """Return a message's blocks, none for None. Raises BadInput."""
+    """Return a message's blocks; empty for None. Raises BadInput."""
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):

@@ -1,4 +1,4 @@
-"""The addresses for an app's responses: their signed tokens, and how often and how long each may be used.
+"""The response_urls for an app's answers: their signed tokens, and how often and how long each may be used.
 
 https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 """
@@ -27,10 +27,10 @@ class ClosedError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseUrlToken:
-    """The place for the answers to a response_url: the channel, and the `ts` of the message that they may replace.
+    """The place for the answers to a response_url: the channel, and the `original` message, which they may replace.
 
-    `trigger` is the `trigger_id` of the request, `issued` is in seconds since 1970, `private` is whether the original
-    message is.
+    `original` is the `ts` of that message, and `private` is whether it is private. `trigger` is the `trigger_id` of the
+    request. `issued` is in seconds since 1970.
     """
 
     channel: str
@@ -47,7 +47,7 @@ def encode(ticket: ResponseUrlToken, *, secret: str) -> str:
 
 
 def decode(token: str, *, secret: str) -> ResponseUrlToken:
-    """Return the token in a path segment. Raises `ClosedError` unless `encode` signed it with the same secret."""
+    """Return the token in a path segment. Raises `ClosedError` if `encode` did not sign it with the same secret."""
     try:
         signed = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     except ValueError:
@@ -57,12 +57,12 @@ def decode(token: str, *, secret: str) -> ResponseUrlToken:
         raise ClosedError("invalid_url")
     try:
         return ResponseUrlToken(**json.loads(packed))
-    except (ValueError, TypeError):  # Of another version.
+    except (ValueError, TypeError):  # Another version signed the token.
         raise ClosedError("invalid_url") from None
 
 
 def _signature(packed: bytes, secret: str) -> bytes:
-    """Return the signature of a token; its prefix distinguishes it from signatures of requests."""
+    """Return the signature of a token; a prefix in the signed bytes distinguishes it from signatures of requests."""
     return hmac.new(secret.encode(), b"response_url:" + packed, hashlib.sha256).digest()
 
 
@@ -76,7 +76,7 @@ class UseCounter:
     def spend(self, ticket: ResponseUrlToken) -> None:
         """Count one use. Raises `ClosedError` if the address is too old or used up."""
         now = self._clock()
-        if not abs(now - ticket.issued) <= LIFETIME_SECONDS:  # Also for NaN.
+        if not abs(now - ticket.issued) <= LIFETIME_SECONDS:  # With `not … <=`, NaN counts as expired, too.
             raise ClosedError("expired_url")
         self._used = {key: use for key, use in self._used.items() if now - use[1] <= LIFETIME_SECONDS}
         count = self._used.get(ticket.trigger, (0, ticket.issued))[0]

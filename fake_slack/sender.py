@@ -31,13 +31,13 @@ ACK_SECONDS = 3.0
 
 
 RETRIES = 3
-"""How often Slack sends an event again that is not acknowledged. https://docs.slack.dev/apis/events-api#retries"""
+"""How often Slack repeats an event that is not acknowledged. https://docs.slack.dev/apis/events-api#retries"""
 
 
 class AckError(Exception):
     """The app did not acknowledge the request in time; the message is Slack's error name.
 
-    `reason` is why Slack sends an event again, empty if the app forbade it.
+    `reason` is the reason that Slack gives when it sends an event again; empty if the app forbade that.
     """
 
     def __init__(self, error: str, *, reason: str) -> None:
@@ -54,8 +54,8 @@ class Sender:
     """Posts forms and events to one address over one session.
 
     `clock` returns seconds since 1970; `ack_seconds` is the timeout. An event that is not acknowledged is sent again up
-    to `retries` times, without Slack's pauses of a minute and of five; `deliveries` counts all, `last` is the last
-    event. `on_mistake` is called with a sentence on each request that is not acknowledged.
+    to `retries` times, without Slack's pauses of one and five minutes. `deliveries` counts all deliveries of events;
+    `last` is the last event. `on_mistake` is called with a sentence on each request that is not acknowledged.
     """
 
     url: str
@@ -78,7 +78,7 @@ class Sender:
         return await self._post(body, what=payload["type"], content_type=FORM)
 
     async def send_event(self, envelope: Mapping[str, Any], *, retry: int = 0, reason: str = "http_timeout") -> None:
-        """Post an event, and again if need be; `retry` is the number of a delivery that is not the first.
+        """Post an event, and repeat it if it is not acknowledged; `retry` is 0 for the first delivery, then counts up.
 
         Raises `AckError`.
         """

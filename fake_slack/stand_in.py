@@ -1,6 +1,6 @@
 """A Slack on loopback for one app: a person who types and clicks, and the Web API that the app calls.
 
-It runs in a thread of its own, so that an app, a test and the command line may all wait for it.
+It runs in a thread of its own, so an app, a test and the command line may wait for it without blocking it.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ ELSEWHERE = Channel(id="C0ELSEWHERE", name="elsewhere", label="elsewhere", is_me
 """A channel that the app is not in."""
 
 ACTIONS = ("say", "mention", "command", "click", "submit", "shortcut", "stop", "open_home", "send_again")
-"""What the person does, as methods of `Slack` and as addresses: `POST /say`."""
+"""The actions of the person: each is a method of `Slack` and an address such as `POST /say`."""
 
 LOOPBACK = {"127.0.0.1", "localhost"}
 WAIT_SECONDS = 5.0
 SETTLE_SECONDS = 1.0
-"""How long an app may go on after what a test does, before it has left something open."""
+"""How long an app may still work after an action before a stream or a status that is still open is a mistake."""
 
 
 class Slack:
@@ -56,8 +56,9 @@ class Slack:
     `app_url` is where the app takes requests, such as http://127.0.0.1:3000/slack/events. `tell` is called with each
     mistake of the app when it is found.
 
-    `events` are those that the app has subscribed to, `scopes` those of its token: all, until a test changes them.
-    `methods` are the Web API's; a test adds what else its app calls. `timeline` is what is shown.
+    `events` are the events to which the app has subscribed: mentions and direct messages, until a test changes them.
+    `scopes` are the scopes of its token: all, until a test changes them. `methods` are those of the Web API; a test can
+    add others that its app calls. `timeline` has everything that is shown.
     """
 
     bot_token, signing_secret = BOT_TOKEN, SIGNING_SECRET
@@ -72,7 +73,7 @@ class Slack:
         self.were_read = False
         self.methods, self.events = dict(METHODS), {"app_mention", "message.im"}
         self.timeline = Timeline(clock=self.now)
-        # The app compares the time of a signature with its own clock, so the sender's is not moved.
+        # The app compares the time of a signature with its own clock, so `advance` does not move the sender's clock.
         self.sender = Sender(url=app_url, signing_secret=SIGNING_SECRET, retries=RETRIES, on_mistake=self._find)
         workspace = Workspace(scopes=sorted(EVERY_SCOPE), clock=self.now)
         self.scopes, self._places = workspace.scopes, workspace.conversations
@@ -122,7 +123,7 @@ class Slack:
     async def _close(self) -> None:
         await self.sender.close()
         await self._runner.cleanup()
-        # A connection that is accepted or closed right now leaves its socket to the next turn of the loop.
+        # The loop closes the socket of a connection that is just being accepted or closed only in its next turn.
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for task in rest:
             task.cancel()
@@ -152,11 +153,11 @@ class Slack:
             time.sleep(0.01)
 
     def now(self) -> float:
-        """Return the time of this Slack in seconds since 1970: triggers, streams and tiers go by it."""
+        """Return the time of this Slack in seconds since 1970, by which triggers, streams and tiers expire."""
         return time.time() + self._ahead
 
     def advance(self, seconds: float) -> None:
-        """Move the clock of this Slack forward; that of the app stays."""
+        """Move the clock of this Slack forward, but not that of the app."""
         self._ahead += seconds
 
     def say(self, text: str, *, thread_ts: str = "", channel: str = DIRECT.id) -> None:
@@ -173,15 +174,15 @@ class Slack:
         self._do(self._conversation.command(name, text, channel=GENERAL), text)
 
     def click(self, action_id: str, value: object = None) -> None:
-        """Use the newest element with this id, in the modal or a message; `value` is that of a chosen option."""
+        """Use the newest element with this id in the modal, the home tab or a message; `value` is a chosen option's."""
         self._do(self._click(action_id, value))
 
     def submit(self, values: Mapping[str, Any] | None = None) -> None:
-        """Enter values by block, and submit the modal."""
+        """Enter values, by the id of the input's block, and submit the modal."""
         self._do(self._submit(values or {}), json.dumps(values))
 
     def shortcut(self, callback_id: str, *, message_ts: str = "") -> None:
-        """Use a global shortcut, or that of a message in #general."""
+        """Use a global shortcut, or with `message_ts` a shortcut of a message in #general."""
         self._do(self._dialogs.use_shortcut(callback_id, channel=GENERAL, message_ts=message_ts or None))
 
     def stop(self, thread_ts: str, *, channel: str = GENERAL.id) -> None:
@@ -208,7 +209,7 @@ class Slack:
         return self._run(self._messages())
 
     def wait_for(self, text: str) -> dict[str, Any]:
-        """Return the newest message of the app, or the modal, that shows a text, when there is one.
+        """Wait until the modal or a message of the app shows `text`, and return the modal or the newest such message.
 
         Raises AssertionError after five seconds.
         """
@@ -225,7 +226,7 @@ class Slack:
         raise AssertionError(f"{text!r} is not shown, but {texts}; mistakes: {self.mistakes()}")
 
     def mistakes(self) -> list[str]:
-        """Return what the app did wrong until now; who reads it judges it, and the fixture does not."""
+        """Return the app's mistakes until now; after this, the fixture leaves it to the test to judge them."""
 
         async def settled() -> bool:
             return not [*mistakes.left_open(self.timeline)]
@@ -240,7 +241,7 @@ class Slack:
         return self._places[channel]
 
     def _do(self, work: Coroutine[Any, Any, None], typed: str = "") -> None:
-        """Do something as the person; what the app answers too late, or not at all, is a mistake and no error."""
+        """Do something as the person; a late or missing answer of the app is a mistake, and raises no error."""
         self._run(self._judge())
         self._typed += typed
         self._began, self.sender.deliveries = self.now(), 0
@@ -265,7 +266,7 @@ class Slack:
         return [one.as_slack() | {"channel": one.channel, "private": one.private} for one in self.timeline.messages()]
 
     async def _until(self, look: Callable[[], Awaitable[T]], *, seconds: float = WAIT_SECONDS) -> T:
-        """Return what is looked for when it is there, or what is there in the end."""
+        """Call `look` after each change until it finds something or the time is over; return its last result."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 revision = self.timeline.revision
@@ -310,7 +311,7 @@ class Slack:
         await self._dialogs.submit(view.id, entered)
 
     async def _act(self, request: web.Request) -> web.StreamResponse:
-        """Do what the address says: `POST /say` with the fields of `say`."""
+        """Do the action in the address, such as `POST /say`; the fields of the body are the method's arguments."""
         name = request.match_info["action"]
         try:
             if name not in ACTIONS:
@@ -341,7 +342,7 @@ class Slack:
 
 @web.middleware
 async def _programs_only(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer no page in a browser, nor by the name of another machine."""
+    """Refuse requests from pages in a browser, and requests to the name of another machine."""
     if is_from_browser(request.headers) or request.url.host not in LOOPBACK:
         return web.Response(status=403, text="The stand-in answers programs on this machine only.\n")
     return await handler(request)

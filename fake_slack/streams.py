@@ -1,8 +1,8 @@
-"""A message that is written while people read it: the contents of its calls, its look, and who sees it grow.
+"""Streams, messages that are written while people read them: their contents, their look, and who sees them grow.
 
-https://docs.slack.dev/reference/methods/chat.startStream, and measured only:
-https://github.com/slackapi/python-slack-sdk/issues/1859 (its life),
-https://github.com/agentconnect-md/agentconnect/issues/1494 (its one viewer in a channel).
+https://docs.slack.dev/reference/methods/chat.startStream; two facts are measured, not documented:
+https://github.com/slackapi/python-slack-sdk/issues/1859 (the life of a stream),
+https://github.com/agentconnect-md/agentconnect/issues/1494 (only one person sees a stream in a channel grow).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DISPLAY_MODES = {"timeline", "plan"}
 Chunk = Mapping[str, Any]
 
 _APPENDED = ("details", "output")
-"""The fields of a task that updates extend; updates replace the others."""
+"""The fields of a task to which updates append; updates replace the other fields."""
 
 _KNOWN = {
     "markdown_text": {"text"},
@@ -42,11 +42,11 @@ _SHOWN_AS = (
     (re.compile(r"^#+ ", re.MULTILINE), ""),
     (re.compile(r"^[-*] ", re.MULTILINE), "• "),
 )
-"""How Slack writes streamed Markdown in the `text` of the message that it returns."""
+"""The patterns by which Slack rewrites streamed Markdown in the `text` of a message that it returns."""
 
 
 class StreamMode(StrEnum):
-    """The form of a stream, set by its start; it cannot change."""
+    """The form of a stream's content, set by the first call with content; a stream keeps its form."""
 
     TEXT = "markdown_text"
     CHUNKS = "chunks"
@@ -61,7 +61,7 @@ class Content:
 
 
 class Ending(StrEnum):
-    """The end of a stream."""
+    """The way in which a stream ended."""
 
     STOPPED = "stopped"
     EXPIRED = "expired"
@@ -73,9 +73,9 @@ NOTHING = Content()
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """One stream. `started` is in seconds since 1970; only `recipient` sees it grow, None means everyone.
+    """One stream. `started` is in seconds since 1970; only `recipient` sees the stream grow, or everyone if None.
 
-    `opening` counts the chunks of the first call with content, which everyone sees.
+    `opening` is the number of chunks in the first call with content, which everyone sees at once.
     """
 
     started: float
@@ -115,7 +115,7 @@ class Stream:
 
     @property
     def text(self) -> str:
-        """The `text` of the message as Slack returns it, which is not the Markdown that was sent."""
+        """The `text` of the message as Slack returns it, which differs from the Markdown that was sent."""
         shown = self.markdown
         for pattern, instead in _SHOWN_AS:
             shown = pattern.sub(instead, shown)
@@ -133,7 +133,7 @@ class Stream:
         return tasks
 
     def streamed_blocks(self) -> tuple[Block, ...]:
-        """Return the display of the chunks in their order: text, tasks where they first appeared, blocks."""
+        """Return the chunks as blocks in their order; each task is where it first appeared."""
         shown: list[dict[str, Any]] = []
         tasks = {name: _task_card(task) for name, task in self.tasks().items()}
         placed: set[str] = set()
@@ -186,12 +186,12 @@ def read_content(arguments: Mapping[str, Any]) -> Content:
 
 
 def _decoded(chunks: object) -> object:
-    """Return the chunks, which are JSON in a string if the call is a form. Raises BadInput."""
+    """Return the chunks of a call; decode them if the call is a form, which has JSON in a string. Raises BadInput."""
     return json_value(chunks) if isinstance(chunks, str) and chunks else chunks
 
 
 def _checked(chunk: object) -> Chunk:
-    """Return a well-formed chunk. Raises `SlackError`."""
+    """Return the chunk if it is well-formed. Raises `SlackError` if it is not."""
     kind = chunk.get("type") if isinstance(chunk, dict) else None
     if not isinstance(chunk, dict) or not isinstance(kind, str) or set(chunk) - _KNOWN.get(kind, set()) - {"type"}:
         raise SlackError("invalid_chunks")
@@ -213,7 +213,7 @@ def _is_task(chunk: Chunk) -> bool:
 
 
 def check_text(text: str) -> None:
-    """Raise `SlackError` for Markdown that one call may not have."""
+    """Raise `SlackError` if the Markdown of one call is empty or too long."""
     if not text:
         raise SlackError("no_text")
     if len(text) > MAX_MARKDOWN:
@@ -238,10 +238,10 @@ def _rich_text(text: str) -> dict[str, Any]:
 
 
 def _is_empty(block: Block) -> bool:
-    """Return whether a block shows nothing yet: a text of spaces only."""
+    """Return whether a block shows nothing yet, because it is Markdown of spaces only."""
     return block.get("type") == "markdown" and not str(block.get("text", "")).strip()
 
 
 def replaces_rich_text(stream: Stream, blocks: Sequence[Block]) -> bool:
-    """Return whether an update would replace streamed text by blocks without rich text."""
+    """Return whether an update with these blocks would replace streamed text by blocks without rich text."""
     return bool(stream.markdown and blocks) and not any(b.get("type") in {"rich_text", "markdown"} for b in blocks)

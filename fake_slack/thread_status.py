@@ -16,7 +16,10 @@ STATUS_SECONDS = 120.0
 BUSY = "processing"
 
 PROCESSING_SECONDS = 3600.0
-"""How long a session is "processing" at most. https://docs.slack.dev/reference/methods/agents.sessions.setStatus"""
+"""The longest time for which a session is "processing".
+
+https://docs.slack.dev/reference/methods/agents.sessions.setStatus
+"""
 
 MAX_TRACKED = 50
 """The most statuses of a channel, and the most sessions, that are kept; the oldest are dropped first."""
@@ -32,7 +35,7 @@ class SuggestedPrompt(NamedTuple):
 class ThreadStatuses:
     """The prompts of all channels, and the statuses of their threads.
 
-    `clock` returns seconds since 1970; `on_change` is called with a channel.
+    `clock` returns seconds since 1970; `on_change` is called with the channel of each change.
     """
 
     def __init__(self, *, clock: Callable[[], float], on_change: Callable[[str], None]) -> None:
@@ -72,19 +75,22 @@ class ThreadStatuses:
         return "active" if status == BUSY and self._clock() >= since + PROCESSING_SECONDS else status
 
     def unended(self) -> list[str]:
-        """Return the threads in which the app still seems to work: its status is shown, or its session "processing"."""
+        """Return the threads with a status or a session that is "processing", so that the app still seems to work."""
         places = {(channel, ts) for channel, statuses in self._statuses.items() for ts in statuses} | set(
             self._sessions
         )
         return sorted(ts for channel, ts in places if self.status(channel, ts) or self.session(channel, ts) == BUSY)
 
     def set_session(self, channel: str, thread_ts: str, status: str) -> None:
-        """Set the status of the agent session in a thread; the first one begins the session."""
+        """Set the status of the agent session in a thread; the first status begins the session."""
         self._sessions[channel, thread_ts] = (status, self._clock())
         _drop_oldest(self._sessions)
 
     def as_page(self, channel: str) -> dict[str, object]:
-        """Return the data from which the page shows them; `until` is in seconds since 1970."""
+        """Return the data from which the page shows a channel's prompts and statuses.
+
+        The `until` of a status is in seconds since 1970.
+        """
         title, prompts = self._prompts.get(channel, ("", ()))
         statuses = {ts: {"text": text, "until": until} for ts, (text, until) in self._statuses[channel].items()}
         return {

@@ -1,4 +1,4 @@
-"""How many calls Slack takes: for each method in a minute, and for each channel in a second.
+"""Slack's limits on the number of calls: for each method per minute, and of messages for each channel per second.
 
 https://docs.slack.dev/apis/web-api/rate-limits
 """
@@ -37,10 +37,10 @@ PER_MINUTE = {
     "views.push": TIER_4,
     "views.update": TIER_4,
 }
-"""The calls of a method in a workspace in a minute; a method that is not here has no limit."""
+"""The most calls of a method per minute in a workspace; a method that is missing here has no limit."""
 
 POST_BURST = 5
-"""How many messages a channel takes at once; after these, one a second."""
+"""How many messages a channel takes at once; then it takes one a second."""
 
 
 class Tiers:
@@ -52,7 +52,7 @@ class Tiers:
         self._posted: defaultdict[str, float] = defaultdict(lambda: -math.inf)
 
     def count(self, method: str, arguments: Mapping[str, Any]) -> int:
-        """Count a call; return 0, or the whole seconds to wait if it is one too many, which is not counted."""
+        """Count a call and return 0; if it is one too many, do not count it, and return the whole seconds to wait."""
         now, taken = self._clock(), self._taken[method]
         while taken and now - taken[0] >= 60:
             taken.popleft()

@@ -21,7 +21,7 @@ MAX_MESSAGES = 1000
 """The most messages that the playground keeps."""
 
 MAX_MEMORY = 16 * 1024 * 1024
-"""The most bytes of memory that they may need, approximately."""
+"""The most bytes of memory that the messages may need, approximately."""
 
 _BYTES_PER_VALUE = 64
 """The bytes that Python needs for a value in addition to its characters, approximately."""
@@ -37,9 +37,9 @@ class Author(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class SlackMessage:
-    """One message. `private` means ephemeral: only the asker sees it, and no history contains it.
+    """One message. A `private` message is ephemeral: only the asker sees it, and no history contains it.
 
-    `stream` is its stream, None if the message was posted.
+    `stream` is the stream that writes the message; None for a message that was posted as a whole.
     """
 
     channel: str
@@ -86,7 +86,7 @@ class SlackMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineEvent:
-    """A message after a change, None if it was deleted. `revision` counts changes from 1."""
+    """A change of a message; `message` is None if the change deleted it. `revision` counts changes from 1."""
 
     revision: int
     channel: str
@@ -97,9 +97,9 @@ class TimelineEvent:
 class Timeline:
     """The messages of all channels. `clock` returns seconds since 1970; `boot` identifies this process.
 
-    `around` is the display next to them, `views` are the modals and home tabs, `files` the uploads.
+    `around` is the display around the messages, `views` are the modals and home tabs, `files` the uploads.
 
-    When there are more than `max_messages`, or they need more than `max_memory` bytes, the oldest are dropped.
+    If there are more than `max_messages` messages, or they need more than `max_memory` bytes, the oldest are dropped.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Timeline:
         return message
 
     def remove(self, channel: str, ts: str) -> None:
-        """Delete a message, even one that only a page from before a restart still shows."""
+        """Delete a message; if it is unknown, record the deletion for a page that still shows it after a restart."""
         self._record(channel, ts, None)
 
     def find(self, channel: str, ts: str) -> SlackMessage | None:
@@ -194,7 +194,7 @@ class Timeline:
         return sorted(later, key=lambda change: change.revision)
 
     def touched(self, revision: int) -> list[tuple[int, str]]:
-        """Return the channels whose surroundings changed after a revision, in order, each with its revision."""
+        """Return the channels whose prompts or statuses changed after a revision, in order, each with its revision."""
         return sorted((at, channel) for channel, at in self._touched.items() if at > revision)
 
     async def changed(self, *, since: int) -> None:
@@ -244,6 +244,6 @@ def _size(message: SlackMessage | None) -> int:
 
 
 def _with_block_ids(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """Yield the blocks, each with an id, as Slack does; a click contains it."""
+    """Yield the blocks, each with an id, which clicks name; Slack adds missing ids, too."""
     for block in blocks:
         yield block if block.get("block_id") else {**block, "block_id": secrets.token_hex(8)}

@@ -1,4 +1,4 @@
-"""Modals and home tabs: the views that each person sees, their opening, and the effects of the app's answers.
+"""Modals and home tabs: the views that each person sees, calls that open them, and effects of the app's answers.
 
 https://docs.slack.dev/surfaces/modals https://docs.slack.dev/surfaces/app-home
 """
@@ -15,7 +15,7 @@ from fake_slack.limits import SlackError, check_view
 from fake_slack.request_parsing import Block
 
 TRIGGER_SECONDS = 3.0
-"""How long a `trigger_id` opens a view. https://docs.slack.dev/surfaces/modals#opening"""
+"""How long a `trigger_id` can open a view. https://docs.slack.dev/surfaces/modals#opening"""
 
 MAX_STACK = 3
 """The most views of a modal, one above the other."""
@@ -32,7 +32,10 @@ Surface = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class IssuedTrigger:
-    """A person's action at `issued` (seconds since 1970): in a conversation, and possibly in a view."""
+    """A person's action that can open a view; `issued` is its time in seconds since 1970.
+
+    The action took place in the view `view`, if that is set, and in the conversation `channel`.
+    """
 
     user: str
     issued: float
@@ -44,7 +47,7 @@ class IssuedTrigger:
 class View:
     """A view that a person sees. `content` is the app's view, with an id for each block.
 
-    `state` has the values of its inputs. `errors` are shown below the inputs, by block, `failure` below all of them.
+    `state` has the values of its inputs. `errors` are shown below the inputs, by block, and `failure` below all inputs.
     """
 
     id: str
@@ -108,7 +111,7 @@ class OpenViews:
         self._homes: dict[str, View] = {}
 
     def issue_trigger(self, user: str, *, view: str | None = None, channel: str = "", id: str | None = None) -> str:
-        """Return a new `trigger_id` for a person's action; the same `id` again is the same trigger."""
+        """Return a new `trigger_id` for a person's action; if `id` is given again, keep its first trigger."""
         now = self._clock()
         trigger_id = id or f"{int(now * 1000)}.{secrets.randbelow(10**10)}.{secrets.token_hex(16)}"
         self._triggers.setdefault(trigger_id, IssuedTrigger(user=user, issued=now, view=view, channel=channel))
@@ -124,15 +127,15 @@ class OpenViews:
             self._triggers[trigger_id] = replace(trigger, issued=-TRIGGER_SECONDS)
 
     def stack(self, user: str) -> tuple[View, ...]:
-        """Return a person's modal: its views, the visible one last; empty without a modal."""
+        """Return the views of a person's modal, the visible one last; empty without a modal."""
         return tuple(self._stacks.get(user, ()))
 
     def home(self, user: str) -> View | None:
-        """Return a person's home tab, None if none was published."""
+        """Return a person's home tab; None if the app has published none."""
         return self._homes.get(user)
 
     def find(self, view_id: str) -> View | None:
-        """Return an open view, None for a closed one."""
+        """Return an open view or a home tab; None if there is none with this id."""
         return next((view for view in self._all() if view.id == view_id), None)
 
     def open(self, trigger_id: str, content: Surface) -> View:
@@ -147,7 +150,7 @@ class OpenViews:
         return view
 
     def push(self, trigger_id: str, content: Surface) -> View:
-        """Put a view above the one in which the person acted. Raises `SlackError`."""
+        """Put a view on top of the modal in which the person acted. Raises `SlackError`."""
         self._refuse_unless(content, "modal")
         trigger = self._valid_trigger(trigger_id)
         below = self._stacks.get(trigger.user, [])
@@ -183,13 +186,13 @@ class OpenViews:
         return self._put(replace(view, state=enter(view.blocks, view.state, raw), errors={}, failure=""))
 
     def complain(self, view_id: str, errors: Mapping[str, str], *, failure: str = "") -> None:
-        """Show errors below the inputs of a view, by block, or a failure below all of them."""
+        """Show errors below the inputs of a view, by block, or a failure below all inputs."""
         view = self.find(view_id)
         if view is not None:
             self._put(replace(view, errors=errors, failure=failure))
 
     def close(self, view_id: str, *, clear: bool = False) -> tuple[View, ...]:
-        """Close a view and those above it, with `clear` the whole modal; return them, the uppermost first."""
+        """Close a view and those above it, or with `clear` the whole modal; return closed views, the top one first."""
         view = self.find(view_id)
         if view is None or not view.is_modal:
             return ()
@@ -201,7 +204,7 @@ class OpenViews:
         return tuple(reversed(closed))
 
     def answer(self, view_id: str, answer: Mapping[str, Any]) -> None:
-        """Apply the answer to a submission. An answer that Slack does not accept is shown as a failure.
+        """Apply the answer to a submission; if Slack would not accept the answer, show a failure.
 
         https://docs.slack.dev/surfaces/modals#response_actions
         """
@@ -311,7 +314,7 @@ class OpenViews:
 
 
 def with_block_ids(content: Surface) -> dict[str, Any]:
-    """Return a view with an id for each block, as Slack adds them."""
+    """Return a view in which each block has an id; Slack adds missing ids, too."""
     blocks = [
         block if block.get("block_id") else {**block, "block_id": secrets.token_hex(8)} for block in content["blocks"]
     ]

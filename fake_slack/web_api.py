@@ -1,6 +1,7 @@
-"""Slack's Web API methods that the app calls.
+"""The methods of Slack's Web API that the app calls.
 
-A new method is one function, with its name and its scope. https://docs.slack.dev/reference/methods
+To add a method, write one function and register it with `_method`, by its name and its scope.
+https://docs.slack.dev/reference/methods
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ Method = Callable[["WebApi", Arguments], Awaitable[dict[str, Any]]]
 METHODS: dict[str, Method] = {}
 
 SCOPES: dict[str, str | None] = {}
-"""The scope that a method needs; those of most `conversations` methods depend on the channel."""
+"""The scope that each method needs; None if it needs none, or a scope that depends on the channel."""
 
 WITHOUT_TOKEN = {"blocks.validate"}
 
 
 def _method(name: str, *, scope: str | None = None) -> Callable[[Method], Method]:
-    """Register a function as a method."""
+    """Return a decorator that registers a function as the method `name`."""
 
     def register(method: Method) -> Method:
         METHODS[name], SCOPES[name] = method, scope
@@ -44,7 +45,7 @@ def _method(name: str, *, scope: str | None = None) -> Callable[[Method], Method
 
 async def check(message: Mapping[str, Any]) -> None:
     """Raise `SlackError` for a message that exceeds one of Slack's limits."""
-    # It renders the message; the app, which may run on the same event loop, does not wait for it.
+    # The check renders the message, so it runs in a thread: the app may run on the same event loop.
     refuse(await asyncio.to_thread(check_message, message))
 
 
@@ -93,7 +94,7 @@ async def _suggest_prompts(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     suggested = tuple(SuggestedPrompt(title=text_of(p, "title"), message=text_of(p, "message")) for p in prompts)
     if not all(prompt.title and prompt.message for prompt in suggested):
         raise SlackError("invalid_arguments")
-    if ts_of(arguments, "thread_ts") is None:  # With one, an agent's call has no effect.
+    if ts_of(arguments, "thread_ts") is None:  # With a thread, the call of an agent app has no effect.
         api.timeline.around.suggest(channel.id, suggested, title=text_of(arguments, "title"))
     return {}
 
@@ -260,7 +261,7 @@ async def _replies(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     thread = [m for m in reversed(api.timeline.history(channel)) if root and root in {m.ts, m.thread_ts}]
     if not thread:
         raise SlackError("thread_not_found")
-    # The first message is included in any case.
+    # The first message of the thread is always included, even if it is older.
     oldest = ts_of(arguments, "oldest") or ""
     return _messages([m for m in thread if m.ts == root or m.ts > oldest], arguments)
 
@@ -329,7 +330,7 @@ async def _complete_upload(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     channel = _channel(api, arguments, name="channel_id").id if arguments.get("channel_id") else None
     text, thread_ts = text_of(arguments, "initial_comment"), ts_of(arguments, "thread_ts")
     files = api.timeline.files.complete(named)
-    if channel is not None:  # Without one, the files stay the app's own.
+    if channel is not None:  # Without a channel, only the app has the files.
         message = SlackMessage(channel=channel, ts=api.timeline.next_ts(), author=Author.APP, text=text, files=files)
         api.timeline.put(replace(message, thread_ts=thread_ts))
     return {"files": [file.as_slack() for file in files]}
@@ -366,7 +367,7 @@ async def _validate(_: WebApi, arguments: Arguments) -> dict[str, Any]:
 
 UPLOAD = "/playground/upload/"
 DOWNLOAD = "/files-pri/"
-"""The addresses for uploads and downloads, followed by a file's id."""
+"""The beginnings of the paths for uploads and downloads; a file's id follows."""
 
 
 @_method("users.list", scope="users:read")
@@ -398,14 +399,17 @@ def _channel(api: WebApi, arguments: Arguments, *, name: str = "channel") -> Cha
 
 
 def _channel_for(api: WebApi, arguments: Arguments, what: str) -> Channel:
-    """Return a channel for which the token has the scope to `read` it, or its `history`, which only members may."""
+    """Return the channel of a call; `what` is `read` or `history`, the end of the scope's name.
+
+    Raises `SlackError` if the token lacks the scope, or if the app wants the history of a channel that it is not in.
+    """
     channel = _channel(api, arguments)
     api.require(f"{KINDS[channel.id[0]]}:{what}")
     return _joined(channel) if what == "history" else channel
 
 
 def _joined(channel: Channel) -> Channel:
-    """Return a channel that the app is in. Raises `SlackError` for another one."""
+    """Return the channel if the app is in it. Raises `SlackError` if it is not."""
     if not channel.is_member:
         raise SlackError("not_in_channel")
     return channel
@@ -446,7 +450,7 @@ async def _compose(api: WebApi, arguments: Arguments) -> SlackMessage:
 
 
 def _own_message(api: WebApi, arguments: Arguments, *, otherwise: str) -> SlackMessage:
-    """Return a public message of the app; `otherwise` is the error if another author wrote it."""
+    """Return the public message of the app that a call names; `otherwise` is the error if another author wrote it."""
     message = api.timeline.find(_channel(api, arguments).id, str(arguments.get("ts", "")))
     if message is None or message.private:
         raise SlackError("message_not_found")
@@ -462,7 +466,7 @@ def _refuse_streaming(api: WebApi, message: SlackMessage, *, error: str) -> None
 
 
 def _recipient(api: WebApi, arguments: Arguments) -> str:
-    """Return the person who sees a stream grow in a channel."""
+    """Return the id of the person who sees a stream grow in a channel. Raises `SlackError` if the call names none."""
     for name in ("recipient_user_id", "recipient_team_id"):
         if not text_of(arguments, name):
             raise SlackError(f"missing_{name}")
@@ -473,7 +477,7 @@ def _recipient(api: WebApi, arguments: Arguments) -> str:
 
 
 def _thread(arguments: Arguments) -> str:
-    """Return the thread of a stream; every stream must be in one."""
+    """Return the thread that a call names. Raises `SlackError` if it names none."""
     try:
         thread_ts = ts_of(arguments, "thread_ts")
     except BadInput:
@@ -484,7 +488,7 @@ def _thread(arguments: Arguments) -> str:
 
 
 def _one_of(arguments: Arguments, name: str, choices: set[str]) -> str:
-    """Return an argument that has only a few values, empty if it is missing."""
+    """Return an argument that must be one of `choices`; empty if it is missing. Raises `SlackError` for others."""
     value = text_of(arguments, name)
     if value and value not in choices:
         raise SlackError("invalid_arguments")
@@ -514,7 +518,7 @@ def _page(name: str, items: Sequence[Any], arguments: Arguments) -> dict[str, An
 
 
 def _decode_argument(arguments: Arguments, name: str, kind: type) -> Any:
-    """Return a structured argument, which is JSON in a string if the call is a form."""
+    """Return an argument of type `kind`, or None; decode it if the call is a form, which has JSON in a string."""
     value = arguments.get(name)
     try:
         value = json_value(value) if isinstance(value, str) else value

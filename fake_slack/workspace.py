@@ -58,11 +58,11 @@ CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
 
 
 class Workspace:
-    """The people, the channels and the app for the Web API; a test's workspace overrides the methods.
+    """The people, the channels and the app for the Web API; a workspace for tests may override the methods.
 
-    `scopes` are those of the bot token, `zone` is the name of the person's time zone. `refused` are the methods that
-    the workspace lacks, with Slack's error, such as `feature_not_enabled`. `groups` are its user groups. `clock`
-    returns seconds since 1970.
+    `scopes` are those of the bot token, `zone` is the name of the person's time zone. `refused` has Slack's error, such
+    as `feature_not_enabled`, by the name of a method that the workspace does not support. `groups` are the members of
+    its user groups, by the group's id. `clock` returns seconds since 1970.
     """
 
     def __init__(self, *, scopes: Sequence[str] = (), clock: Callable[[], float] = time.time) -> None:
@@ -74,7 +74,7 @@ class Workspace:
         self.groups: dict[str, list[str]] = {}
 
     def identity(self, *, origin: str) -> dict[str, Any]:
-        """Return the owner of a bot token, as `auth.test` does."""
+        """Return the identity that a bot token has, as `auth.test` does."""
         return {
             "url": f"{origin}/playground",
             "team": TEAM_NAME,
@@ -109,16 +109,16 @@ class Workspace:
         return {"team_id": TEAM_ID, "app_id": APP_ID, "app_installed_team_id": TEAM_ID, "bot_id": BOT_ID}
 
     def user(self, user_id: str) -> dict[str, Any] | None:
-        """Return a person as `users.info` does."""
+        """Return a person as `users.info` does; None if the id is unknown."""
         return _user(zone=self.zone, now=self._clock()) if user_id == USER_ID else None
 
     def users(self) -> list[dict[str, Any]]:
-        """Return everyone as `users.list` does."""
+        """Return all people as `users.list` does."""
         return [_user(zone=self.zone, now=self._clock())]
 
 
 def _user(*, zone: str, now: float) -> dict[str, Any]:
-    """Return the only person of the playground: an owner, since it is this person's own machine."""
+    """Return the only person of the workspace, who is its owner, since the machine is the person's own."""
     offset = datetime.fromtimestamp(now, ZoneInfo(zone)).utcoffset() or timedelta()
     return {
         "id": USER_ID,
