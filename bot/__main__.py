@@ -89,7 +89,7 @@ _NO_PLAYGROUND = (
 def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bot", exiting: bool = False) -> int:
     """Run one command and return the exit code: 0 for success, 1 for a failure, 2 for wrong settings or arguments.
 
-    `run`, `worker` and `migrate` return 0 when a signal stops them; a second signal ends the process with 130.
+    A signal that stops `run`, `worker` or `migrate` makes it return 0; a second signal ends the process with code 130.
     `program` is the program's name in messages. `exiting` means that the process ends as soon as this function returns.
     """
     if (problem := wrong_package()) is not None:

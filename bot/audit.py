@@ -1,4 +1,4 @@
-"""The writer of the hash-chained audit log, in the background."""
+"""Writes the hash-chained audit log in the background."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ async def _run_within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
 
 
 async def _wait_for_first(tasks: set[asyncio.Task[Any]]) -> None:
-    """Wait until one task ends; raise its error, if it has one."""
+    """Wait until one task ends; if it ended with an error, raise the error."""
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in done:
         task.result()

@@ -433,7 +433,7 @@ class Settings(_ProviderSettings):
     def user_budget_unset(self) -> bool:
         """Whether BUDGET_USER_DAY_USD is not set, not even to `off`.
 
-        If so, the budget applies that the database has had from the beginning, if there is one.
+        If so, the budget that the database was created with applies, unless it was created without one.
         """
         return "budget_user_day_usd" not in self.model_fields_set
 

@@ -49,7 +49,7 @@ def one_line(text: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Shorten a text to `limit` characters, at the end of a word if one is near."""
+    """Shorten a text to `limit` characters, at the end of a word if a word ends near the limit."""
     if len(text) <= limit:
         return text
     cut = text[: limit - 2]

@@ -28,7 +28,7 @@ def examples() -> dict[str, str]:
 
 
 def label_of(line: str) -> str | None:
-    """Return the label of the example with this line; None if there is none in any language."""
+    """Return the label of the example with this line; None if no language has such an example."""
     for language in (current_scope().language, *LANGUAGES):
         with speaking(language):
             found = next((label for label, typed in examples().items() if typed == line), None)

@@ -48,7 +48,7 @@ def writing_message(queries: Sequence[str], sources: Sequence[Source], *, questi
 
 
 def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) -> list[Block]:
-    """Return a card for the searches and one for the pages, as far as there are any."""
+    """Return a card for the searches and a card for the pages, each only if there are any."""
     tasks: list[Block] = []
     if queries:
         searched = is_over or bool(sources)

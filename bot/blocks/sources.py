@@ -58,7 +58,7 @@ def source_line(cited: Sequence[Source], others: Sequence[Source] = ()) -> list[
 
 
 def source_titles(cited: Sequence[Source], others: Sequence[Source] = ()) -> str:
-    """Return the titles of the sources that `source_line` names by their sites, one a line, numbered if cited."""
+    """Return the titles of the cited sources with their numbers, one per line; if none is cited, of the `others`."""
     named = [f"[{number}] {_title(source)}" for number, source in enumerate(cited, 1)] or [*map(_title, others)]
     return "\n".join([_("Sources:"), *named]) if named else ""
 

@@ -43,7 +43,7 @@ def status_message(
 
 
 def health_block(problems: Sequence[Problem]) -> Block:
-    """Return the problems with their next steps, or a sentence that there are none."""
+    """Return the problems with their next steps, or a sentence that nothing is wrong."""
     lines = [warning(escape(f"{one.text} {one.fix}".rstrip())) for one in problems[:MAX_PROBLEMS]]
     return section("\n".join([_("*Health*"), *(lines or [_("Nothing is wrong.")])]))
 

@@ -19,7 +19,7 @@ _AMOUNT = re.compile(r"\$?(\d{1,9}(?:\.\d{1,6})?|\d{1,3}(?:,\d{3}){1,2}(?:\.\d{1
 
 
 def parse_amount(text: str) -> int:
-    """Return an amount such as `2.50` or `$2.50` in micro-dollars. Raises ValueError, which says what is allowed."""
+    """Return an amount such as `2.50` or `$2.50` in micro-dollars. Raises ValueError, whose text is `ALLOWED`."""
     found = _AMOUNT.fullmatch(text.strip())
     amount = int(Decimal(found[1].replace(",", "")) * MICROS) if found else -1
     if not 0 <= amount <= MAX_DOLLARS * MICROS:

@@ -168,7 +168,7 @@ def _chunks(leaves: Sequence[_Leaf]) -> Iterator[list[_Leaf]]:
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
-    """Cut a text into pieces of at most `most` characters, between words if one ends near."""
+    """Cut a text into pieces of at most `most` characters, between words if a word ends near the cut."""
     start = 0
     while len(text) - start > most:
         space = text.rfind(" ", start + most // 2, start + most)
