@@ -172,5 +172,5 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__():
-        """Return the public names, also those that were not used yet."""
+        """Return the public names, including those that were not used yet."""
         return sorted({*globals(), *__all__})

@@ -283,8 +283,8 @@ class CitedText:
     """A text with its markers.
 
     `pieces` are the parts of the text in order. `sources` are those that the text refers to, in the order of their
-    first marker: a marker's number is its source's position, from 1. `others` are the remaining sources. `dangling`
-    counts the removed references without a source.
+    first markers, so that a marker's number is its source's position, from 1. `others` are the remaining sources.
+    `dangling` counts the removed references without a source.
     """
 
     pieces: tuple[str | Marker, ...]

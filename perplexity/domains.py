@@ -61,7 +61,7 @@ def _host(authority: str) -> str | None:
 
 @dataclass(frozen=True)
 class DomainPolicy:
-    """Decides which addresses a search may return, by its `Filters.domains`, which must be validated.
+    """Decides which addresses a search may return. `domains` are the domains of validated `Filters`.
 
     `sub.a.example` belongs to a.example, and `nota.example` does not. `www.a.example` and `a.example` count as one
     site, whichever was named.

@@ -288,7 +288,7 @@ def _as_perplexity_error(error: Exception, provider: Provider) -> PerplexityErro
 
 
 def _summary(error: PerplexityError) -> str:
-    """Return the end of a sentence that begins with the provider's name."""
+    """Return a failure in words that continue a sentence after the provider's name."""
     if isinstance(error, InvalidRequest) and error.field and error.value:
         return say("does not take {field} {value}").format(field=error.field, value=error.value)
     if isinstance(error, MissingExtra) and error.command:
@@ -301,7 +301,7 @@ Request = TypeVar("Request", Query, Question)
 OnEvent = Callable[[Event], None]
 
 OnCandidate = Callable[[str, Sequence[Attempt]], None]
-"""Called before each request with the provider's name and the failed attempts so far."""
+"""A function that is called before each request with the provider's name and the failed attempts so far."""
 
 MAX_GRACE_SECONDS = 0.5
 

@@ -24,7 +24,7 @@ _LANGUAGES = (
     "yo za zh zu"
 )
 LANGUAGES = frozenset(_LANGUAGES.split())
-"""ISO 639-1: https://www.loc.gov/standards/iso639-2/php/code_list.php"""
+"""The codes of ISO 639-1: https://www.loc.gov/standards/iso639-2/php/code_list.php"""
 
 _COUNTRIES = (
     "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY "
@@ -36,7 +36,7 @@ _COUNTRIES = (
     "TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
 )
 COUNTRIES = frozenset(_COUNTRIES.split())
-"""ISO 3166-1 alpha-2: https://www.iso.org/obp/ui/#search/code/"""
+"""The codes of ISO 3166-1 alpha-2: https://www.iso.org/obp/ui/#search/code/"""
 
 
 Recency = Literal["hour", "day", "week", "month", "year"]
@@ -47,7 +47,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_DOMAINS = 20
 MAX_LANGUAGES = 10
 MAX_HOST_LENGTH = 253
-"""Characters of a host name, without a point at its end: https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4"""
+"""The most characters of a host name, without a final point: https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4"""
 
 _MODES: Mapping[Mode, str] = {"academic": N_("academic papers"), "sec": N_("SEC filings")}
 _Word = TypeVar("_Word", bound=str)

@@ -1,4 +1,4 @@
-"""Decides on a question's model, effort and time limit. A new Sonar name is a line in `SONAR`."""
+"""Decides on a question's model, effort and time limit. A new Sonar name needs a line in `SONAR`."""
 
 from __future__ import annotations
 

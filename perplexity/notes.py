@@ -28,7 +28,7 @@ def with_reasons(sentence: str, error: PerplexityError) -> str:
 
 
 def no_results_text(text: str, filters: Filters | None = None) -> str:
-    """Return "Nothing was found for “heat pumps” (past day). Try other words or fewer filters."""
+    """Return a text such as: Nothing was found for “heat pumps” (past day). Try other words or fewer filters."""
     narrowed = format_filters(filters or Filters())
     if narrowed:
         said = say("Nothing was found for “{query}”{filters}. Try other words or fewer filters.")
@@ -38,7 +38,11 @@ def no_results_text(text: str, filters: Filters | None = None) -> str:
 
 
 def no_news_text(category: str, topic: str, filters: Filters) -> str:
-    """Return "No technology news about “chips” was found (past day). Try another topic or a longer period."""
+    """Return a text that says that no news was found, and suggests what to change.
+
+    For example: No technology news about “chips” was found (past day). Try another topic, a longer period or fewer
+    filters.
+    """
     if topic.strip():
         said = say("No {news} about “{topic}” was found{filters}.")
     else:

@@ -163,7 +163,7 @@ class Retrier:
 
 
 def is_retryable(error: PerplexityError) -> bool:
-    """Return whether the same request may soon succeed: after a broken connection, 408, 409, 429, 5xx, a cut stream."""
+    """Return whether the same request may soon succeed, as after a broken connection or stream, 408, 409, 429, 5xx."""
     if isinstance(error, APIError):
         return isinstance(error, (RateLimitError, ServerError)) or error.status in {408, 409}
     return isinstance(error, (ConnectionFailed, StreamTruncated))

@@ -22,7 +22,7 @@ _SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 @cache
 def _marker() -> re.Pattern[str]:
-    """Return the pattern of a marker. Slow to compile."""
+    """Return the pattern of a marker, which is slow to compile and therefore cached."""
     return re.compile(rf"{OPEN}({NUMBERS}){CLOSE}")
 
 

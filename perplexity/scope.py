@@ -25,10 +25,10 @@ class OwnKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class SentRequest:
-    """One request as it was sent: the `service`'s host, the `path`, and the `body`, word for word but for files.
+    """One request as it was sent: the `service`'s host, the `path`, and the `body`.
 
-    The body is JSON; a request without a body has its query in the path. `at` is in seconds since 1970. No header is
-    kept, and so no key.
+    The body is JSON, in which only the type and size of files are written; a request without a body has its query in
+    the path. `at` is in seconds since 1970. No header is kept, and so no key.
     """
 
     service: str
@@ -38,7 +38,7 @@ class SentRequest:
 
 
 BeforeSending = Callable[[SentRequest], Awaitable[None]]
-"""Awaited with a request that is about to be sent; if it raises, nothing is sent."""
+"""A function that is awaited with a request that is about to be sent; if it raises, nothing is sent."""
 
 
 @dataclass(kw_only=True)
@@ -55,7 +55,7 @@ class RequestLog:
     async def record(
         self, service: str, path: str, body: str, *, before_sending: BeforeSending | None = None
     ) -> SentRequest:
-        """Record a request that is about to be sent. Raises the errors of either `before_sending`."""
+        """Record a request that is about to be sent. Raises the errors of both `before_sending` functions."""
         sent = self.add(service, path, body)
         try:
             for before in (before_sending, self.before_sending):

@@ -38,7 +38,7 @@ SHORT_TEXT = 1_000
 async def run_in_thread_if_long(
     length: int, call: Callable[Params, Computed], *args: Params.args, **kwargs: Params.kwargs
 ) -> Computed:
-    """Call a function that reads a text of this length, and return its result: in a thread if the text is long."""
+    """Call a function that reads a text of `length` characters, in a thread if the text is long; return its result."""
     return call(*args, **kwargs) if length <= SHORT_TEXT else await run_in_thread(call, *args, **kwargs)
 
 

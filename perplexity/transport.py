@@ -37,7 +37,7 @@ HTTP = ("http", "https")
 """The kinds of proxy that the HTTP library can use."""
 
 ProxyFor = Callable[[str], str | None]
-"""Returns the proxy for an address, as `proxy_for` does. Raises ConnectionFailed."""
+"""A function that returns the proxy for an address, as `proxy_for` does. It raises ConnectionFailed."""
 
 
 def proxy_for(url: str) -> str | None:
@@ -119,7 +119,7 @@ def tls_context(ca_bundle: str, *, field: str = "ca_bundle") -> ssl.SSLContext |
 Method = Literal["GET", "POST"]
 
 MOST_BYTES = 32 * 1024 * 1024
-"""The largest body that is read, decompressed; a long answer with its sources needs less than 1 of these 32 MiB."""
+"""The most bytes of a decompressed body that are read: 32 MiB. A long answer with its sources needs less than 1 MiB."""
 
 USER_AGENT = f"web-answers/{__version__}"
 """This project's name in its requests to services."""
@@ -130,7 +130,7 @@ OPEN_SECONDS = 5.0
 _LIBRARY_ERRORS = (aiohttp.ClientError, OSError)
 _POOL = 100
 MOST_AT_ONCE = 1024 * 1024
-"""The largest body that is written at once."""
+"""The most bytes of a body that are written at once."""
 
 _CHUNK = 64 * 1024
 
@@ -170,7 +170,7 @@ _SLICE = 3 * 128 * 1024
 
 
 def _encode(body: JSON, write_file: Callable[[Attachment], str]) -> str:
-    """Return the body as JSON. Raises InvalidRequest for a number that JSON does not have, or for endless nesting."""
+    """Return the body as JSON. Raises InvalidRequest for a number that JSON does not have, or for too deep nesting."""
     try:
         return json.dumps(body, allow_nan=False, default=write_file)
     except (ValueError, RecursionError):

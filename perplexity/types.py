@@ -19,7 +19,7 @@ API = Literal["agent", "sonar"]
 """Perplexity's APIs for answers: the current one, and its predecessor, which is retired for new keys."""
 
 JSON = Any
-"""A decoded JSON value from outside; narrowed by the code that reads it."""
+"""A decoded JSON value from outside, whose type the code that reads it has to check."""
 
 BeforeRetry = Callable[[PerplexityError], Awaitable[None]]
 """A function that is awaited before a request is sent again, with the error that ended the previous request."""
@@ -65,10 +65,13 @@ class Query:
     """The retries so far, which the providers of a chain share."""
 
     before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
-    """Awaited before a request is sent again, with the error that ended the previous one; its own errors are raised."""
+    """A function that is awaited before a request is sent again, with the error that ended the previous request.
+
+    Errors of the function itself are raised.
+    """
 
     before_sending: BeforeSending | None = field(default=None, compare=False, repr=False)
-    """Awaited with each request before it is sent, by a provider that `announces_requests`.
+    """A function that a provider with `announces_requests` awaits with each request before it is sent.
 
     If it raises, nothing is sent.
     """
@@ -109,7 +112,7 @@ class Question:
     """Whether to answer from news."""
 
     offline: bool = False
-    """Whether to answer from the messages alone, by a provider that can leave its search out.
+    """Whether a provider that can leave its search out answers from the messages alone.
 
     If its service searches anyway, the answer fails.
     """
@@ -127,25 +130,29 @@ class Question:
     """A background run to resume; it has been paid for."""
 
     resumable: bool = True
-    """Whether a run continues, and can be resumed, if its task is cancelled; otherwise it is cancelled at the service.
+    """Whether a background run continues, and can be resumed, after the task that waits for it was cancelled.
 
-    After a time-out or an error of `on_run`, the run is cancelled in any case.
+    Otherwise the run is then cancelled at the service. After a time-out or an error of `on_run`, the run is cancelled
+    in any case.
     """
 
     retries: Retries | None = field(default=None, compare=False, repr=False)
     """As in a `Query`."""
 
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
-    """Awaited with the id of a new background run, before its result is waited for."""
+    """A function that is awaited with the id of a new background run, before the wait for its result."""
 
     on_event: Callable[[Event], None] | None = field(default=None, compare=False, repr=False)
-    """Called with the events of an answer that is not streamed to the caller, except `Done`.
+    """A function that is called with the events, except `Done`, of an answer that is not streamed to the caller.
 
     Unlike a stream, such an answer may start again from its beginning (`Restarted`).
     """
 
     check_cancelled: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
-    """Awaited before a chain asks a second provider; raises RequestCancelled if the answer is no longer wanted."""
+    """A function that is awaited before a chain asks a second provider.
+
+    It raises RequestCancelled if the answer is no longer wanted.
+    """
 
     before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
     """As in a `Query`."""
@@ -154,9 +161,9 @@ class Question:
     """As in a `Query`."""
 
     text_shown: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
-    """Returns whether someone already sees text of the answer.
+    """A function that returns whether someone already sees text of the answer.
 
-    A failure is then raised at once: no service is asked again.
+    A failure is then raised at once, and no service is asked again.
     """
 
     @property
@@ -189,7 +196,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens and dollars of one answer; None if the provider does not say."""
+    """The tokens, searches and dollars of one answer; each is None if the provider does not report it."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None

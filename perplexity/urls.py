@@ -166,7 +166,7 @@ _GENERIC_TITLE = re.compile(
     re.IGNORECASE,
 )
 _SECTION = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?(?:\.html?)?")
-"""One word, or two: `technology`, `middle-east`. An article's segment has a number or more words."""
+"""Matches one word or two, such as `technology` or `middle-east`; an article's segment has a number or more words."""
 _DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d(?:-\d\d)?)?(?:/\d\d?){0,2}")
 _MAX_GENERIC_WORDS = 2
 

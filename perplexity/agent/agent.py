@@ -66,7 +66,7 @@ log = logging.getLogger(__name__)
 NAME = "Agent"
 
 ToolFactory = Callable[[Question], Sequence[Tool]]
-"""Returns the tools for one question, so that they can apply its filters."""
+"""A function that returns the tools for one question, so that the tools can apply its filters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +119,7 @@ class WebAgent:
         await self._open.aclose()
 
     async def answer(self, question: Question) -> Answer:
-        """Return the answer, or, if the run failed or reached a limit, passages of what it had found.
+        """Return the answer, or passages of the pages that the run found before it failed or reached a limit.
 
         The tools apply the question's `filters`; pages outside their domains are removed here. The question's `model`
         and `reasoning` are ignored. Raises any PerplexityError if nothing was found: TimedOut or RunFailed for a limit.
@@ -272,7 +272,7 @@ Search again in other words when the pages do not answer.""",
 - {tools}: reads the web for you and returns a written answer. Use it for what wants several pages compared or \
 explained, not for a single fact; let it reason only if the question needs inference, since that is slow.""",
 }
-"""When to use which tool, by the tools' names. Other tools have only their descriptions."""
+"""Texts that tell the model when to use which tool, by the tools' names; other tools have only their descriptions."""
 
 _RULES = """\
 - Searches that do not depend on each other go into one step, side by side.

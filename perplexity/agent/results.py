@@ -49,7 +49,7 @@ _ADDRESS = re.compile(rf"(?:{_LABEL.pattern})<?(?P<url>https?://[^\s<>]+)>?")
 
 @dataclass(frozen=True, kw_only=True)
 class ToolResult:
-    """A tool's result: markers in `text` refer to the numbers of `sources`, which are the tool's own.
+    """A tool's result. Markers in `text` refer to the numbers of `sources`, which the tool gave them.
 
     `notes` and the line `stand_in` are for the person who asked; `cost_usd` is the cost of the call, None if unknown.
     """

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 MAX_PAGES = 5
 """The most pages of one claim's search that a model is given."""
 MAX_EXCERPT = 6_000
-"""Characters of a page's excerpt that are read; services return about 4,000."""
+"""The most characters of a page's excerpt that are read; services return about 4,000."""
 MAX_CONCURRENT = 4
 """The most claims that are checked at the same time."""
 

@@ -22,7 +22,7 @@ from perplexity.figures.quantities import Quantity, find_quantities
 from perplexity.lexicon.folding import plain
 
 MAX_TITLE = 300
-"""Characters of a page's title that count as text next to a sentence."""
+"""The most characters of a page's title that count as text next to a sentence."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -185,8 +185,8 @@ class _Word:
 def decide(claim: str, sentence: str, title: str = "", before: str = "", after: str = "") -> Verdict:
     """Return the verdict that a sentence of a page gives; it is unclear unless the words decide.
 
-    `title` is the page's. `before` and `after` are the neighbouring sentences, which may withdraw what the sentence
-    says.
+    `title` is the title of the page. `before` and `after` are the neighbouring sentences, which may withdraw what the
+    sentence says.
     """
     title = title[:MAX_TITLE]
     denial = _DENIAL.match(sentence)

@@ -1,4 +1,4 @@
-"""Finds the claims of a message: proposed by a model, or else its sentences that can be checked."""
+"""Finds the claims of a message: a model proposes them, or else they are its sentences that can be checked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_CLAIM = 300
 MIN_WORDS = 3
 """The fewest words of a claim. In a script without spaces, each letter counts as a word."""
 MAX_MESSAGE = 12_000
-"""Characters of a message that are read, from its beginning."""
+"""The most characters of a message that are read, from its beginning."""
 MIN_SHARE = 0.5
 """The part of a proposed claim's words that the message must have, too."""
 

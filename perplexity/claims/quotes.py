@@ -104,7 +104,7 @@ class Quotation:
 
 
 _AROUND_BEFORE, _AROUND_AFTER = 400, 200
-"""How many characters before and after a sentence are searched for its withdrawal."""
+"""The characters before and after a sentence that are searched for words that withdraw it."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class StreamingMarkdown:
     def take_finished(self) -> tuple[str, str]:
         """Return the blocks finished since the last call, and the text after them.
 
-        No block is finished while the text refers to an unknown source: some services name their sources last.
+        No block is finished while the text refers to an unknown source, because some services name their sources last.
         """
         cited = number_citations("".join(self._pieces), self.sources)
         text = printable(cited.text)

@@ -208,7 +208,7 @@ async def open_chain(
     proxy: ProxyFor = proxy_for,
     on_candidate: OnCandidate | None = None,
 ) -> AsyncIterator[Fallback]:
-    """Open the chain in this order or the default one, and close its connections at the end.
+    """Open the chain of providers in this or the default order, and close its connections at the end.
 
     `seconds` is the time limit of every request, None for the defaults; `proxy` returns the proxy for an address;
     `on_candidate` is as for `Fallback`.

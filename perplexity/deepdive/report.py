@@ -42,7 +42,7 @@ class SourceList:
         """
         cited = number_citations(text, sources)
         listed = dict(zip(self.addresses, self.sources, strict=True))
-        # The cited sources are in the order of their first markers: a marker's number is its source's position.
+        # The cited sources are in the order of their first markers, so a marker's number is its source's position.
         numbers = [_number_for(source, listed) for source in cited.sources or cited.others]
         pieces = (f"[{numbers[piece.number - 1]}]" if isinstance(piece, Marker) else piece for piece in cited.pieces)
         grown = SourceList(
@@ -249,7 +249,8 @@ _BLOCK_CODE = {RegionKind.FENCE, RegionKind.INDENTED}
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\](?=\()|(?<![^\W_])(?:mailto|xmpp):(?=\S)", re.IGNORECASE)
 _UNDERLINE = re.compile("=+|-+")
 """A line that makes a heading of the lines above it. https://spec.commonmark.org/0.31.2/#setext-headings"""
-# A definition makes a link of each marker of its number: https://spec.commonmark.org/0.31.2/#link-reference-definitions
+# A link definition such as `[1]: address` makes a link of each marker with its number:
+# https://spec.commonmark.org/0.31.2/#link-reference-definitions
 _DEFINITION = re.compile(r"^([ \t>*+\-0-9.)]*\[(?:\\.|[^\[\]\\]){1,999}\]):", re.MULTILINE | re.DOTALL)
 
 

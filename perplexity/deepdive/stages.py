@@ -102,7 +102,7 @@ EFFORT = "high"
 """The effort for the facts, which are researched for minutes, in a background run that a restart resumes."""
 
 POST_DAYS = 7
-"""How far back posts are searched."""
+"""The days before today from which posts are searched."""
 
 MIN_RESUME_SECONDS = 30.0
 """The least seconds for a resumed run, even after its stage's deadline, since it is paid for and may have finished."""
@@ -149,7 +149,7 @@ class StageRunner(DiveServices):
 
     @property
     def language(self) -> str | None:
-        """The language of the report; None for that of the topic."""
+        """The language of the report; None stands for the language of the topic."""
         return next(iter(self.filters.languages), None)
 
     async def situation(self) -> StageResult:
@@ -193,7 +193,7 @@ class StageRunner(DiveServices):
         # The operator chooses the effort; from "high" on, the analysis is a background run, as the facts are.
         question = Question(messages=messages, reasoning=True, offline=True)
         answer = await self._ask(self.synthesis, Stage.ANALYSIS, question)
-        # An answer with sources of its own comes from a search: it would say more than the two parts do.
+        # An answer with sources of its own comes from a search, so it may say more than the two parts do.
         if answer.sources or not answer.text.strip():
             return StageResult(stage=Stage.ANALYSIS, failure=say(NO_MODEL), cost_usd=_cost(answer))
         return _result(Stage.ANALYSIS, answer, notes=tuple(_notes(answer)))
@@ -273,7 +273,7 @@ _MISSING = {
 
 
 def failure_text(stage: Stage, error: PerplexityError) -> str:
-    """Return a sentence that the stage is missing, and why."""
+    """Return a sentence that says that the stage's part is missing, and why."""
     return say(_MISSING[stage]).format(reason=_reason(stage, error))
 
 

@@ -163,7 +163,7 @@ class StageStore(Protocol):
     """
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:
-        """Return the result of a finished stage."""
+        """Return the result of a finished stage; None if the stage is not finished."""
         ...
 
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
@@ -180,7 +180,7 @@ class StageStore(Protocol):
 
 
 class NullStageStore:
-    """Saves nothing: for a process that answers once."""
+    """A store that saves nothing, for a process that answers once."""
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:
         """Return None."""

@@ -257,7 +257,7 @@ def read_amounts(text: str, start: int, end: int) -> tuple[Amount, ...]:
 
 
 def _suffix_of_range(text: str, suffix: Suffix, money: str) -> Suffix:
-    """Return the suffix at the end of a range: for the 10 in "10 to 15 million", that of 15.
+    """Return the suffix at the end of a range, which for the 10 in "10 to 15 million" is the suffix of 15.
 
     Without a range, return `suffix`.
     """

@@ -95,7 +95,7 @@ class Excerpt:
 
     @cached_property
     def _sizes(self) -> list[tuple[int, str]]:
-        """The first six digits of each number, in order, with all its digits."""
+        """Pairs of the first six digits of a number and all its digits, in order."""
         return sorted((_six_digits(digits), digits) for digits in self._by_digits if digits)
 
     @cached_property
@@ -168,7 +168,7 @@ class Excerpt:
         return any(word in self.lower for word in words)
 
     def has_date(self, date: WrittenDate) -> bool:
-        """Return whether the text, the source's date or its address has a date; of a range, both ends."""
+        """Return whether the text, the source's date or its address has a date, or both dates of a range."""
         found = [self.dates.has(one) for one in date.readings]
         return all(found) or self._has_months(date) if date.is_range else any(found)
 

@@ -57,7 +57,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def find_figures(text: str) -> Iterator[Figure]:
-    """Yield the figures of a text; none is inside another, and the numbers of the text's own items are left out."""
+    """Yield the figures of a text; none is inside another, and numbers that label or count its items are left out."""
     taken = bytearray(len(text))
     for start, end in find_own_numbers(text):
         taken[start:end] = b"\1" * (end - start)

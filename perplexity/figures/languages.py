@@ -20,7 +20,7 @@ _OTHER_LETTER = re.compile(r"[à-ãå-õø-ûý-ɏḀ-ỿ]")
 _OTHER_SCRIPT = re.compile("[\u0374-\u03bb\u03bd-\u1dff\u3040-\ufaff\uff66-\uffdc]")
 """A letter of another script, except μ, which is in units such as "μm"."""
 _MOST = 4_000
-"""The number of characters of a text that are examined."""
+"""The most characters of a text that are examined."""
 _FEW = 10
 """From so many words of four or more small letters on, a text in a known language has one of the commonest words."""
 

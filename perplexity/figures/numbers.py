@@ -96,7 +96,7 @@ class Number:
 
     @cached_property
     def end_of_unit(self) -> int:
-        """Where the multiplier and the unit end."""
+        """The place at which the number's multiplier and unit end."""
         return read_suffix(self.text, self.end).end
 
     @cached_property
@@ -111,7 +111,7 @@ class Number:
 
     @cached_property
     def rate(self) -> str:
-        """The unit after "per" or "a", as in "$12 a month"."""
+        """The unit after "per" or "a", as in "$12 a month"; empty if there is none."""
         match = _RATE.match(self.text, self.end_of_unit)
         known = find_unit(match[1]) if match else None
         return known[0] if known and known[0] not in {"W", "Wh"} else ""

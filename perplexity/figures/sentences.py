@@ -41,7 +41,7 @@ _SHORT = frozenset(_SHORT_WORDS.split(" "))
 """Abbreviations in lower case, whose point does not end a sentence."""
 _AT_AN_END_WORDS = "etc co corp inc ltd usw jr sr"
 _AT_AN_END = frozenset(_AT_AN_END_WORDS.split(" "))
-"""Those of `_SHORT` that may end a sentence."""
+"""The abbreviations in `_SHORT` that may end a sentence."""
 _BEFORE_AN_ORDINAL = re.compile(
     r"(?<!\w)(?:der|die|das|den|dem|des|am|vom|zum|zur|im|ins|beim|seit|bis|ab|und|jede[nrs]?|ihre[mnrs]?|seine[mnrs]?|"
     r"unsere[mnrs]?|eine[mnrs]?|ein|diese[mnrs]?|nach|platz|rang|nr\.|[-–]) ?\Z",

@@ -97,7 +97,7 @@ def _page(number: int, source: Source) -> str:
 
 
 ToolHandler = Callable[[Mapping[str, JSON], Fallback, ProgressReporter], Awaitable[str]]
-"""Takes valid arguments and returns the text. Raises any PerplexityError."""
+"""A function that takes valid arguments and returns the text of the result. It raises any PerplexityError."""
 
 CONTINUE = "Please continue."
 """The user message that is added after an assistant's message, because services answer only user messages."""

@@ -152,7 +152,7 @@ def _in_period(source: Source, period: DateRange) -> bool:
 def _reports_no_news(answer: Answer, *, listed: bool) -> bool:
     """Return whether a reply without sourced stories says that there is no news, or is too short to say anything.
 
-    If stories are `listed`, only the word NONE counts: other words may be part of a headline.
+    If stories are `listed`, only the word NONE counts, because other words may be part of a headline.
     """
     first, *more = [line for line in answer.text.splitlines() if line.strip()] or [""]
     if listed or _NONE.match(first):

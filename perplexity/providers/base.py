@@ -228,7 +228,7 @@ class ProviderSpec:
     """The display name."""
 
     build: Callable[[ProviderConfig], Provider | None]
-    """Returns the provider; None if the configuration lacks its key."""
+    """A function that returns the provider; None if the configuration lacks its key."""
 
     key_variables: tuple[str, ...] = ()
     """The environment variables that may hold the key; the first one that is set counts. Empty if no key is needed."""

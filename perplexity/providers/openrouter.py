@@ -53,7 +53,7 @@ ERROR_MAP = ErrorMap(
         429: RateLimitError,
     }
 )
-"""https://openrouter.ai/docs/api-reference/errors"""
+"""The errors for OpenRouter's statuses: https://openrouter.ai/docs/api-reference/errors"""
 
 BASE_URL = "https://openrouter.ai/api/v1"
 
