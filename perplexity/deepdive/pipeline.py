@@ -105,7 +105,7 @@ async def _run_both(
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveRunner(DiveServices):
-    """Runs deep dives on its services."""
+    """Runs deep dives with the services in its fields."""
 
     async def run(
         self, topic: str, *, store: StageStore, on_stage: Callable[[StageUpdate], None], resumable: bool = True
@@ -131,11 +131,11 @@ async def open_deepdive_runner(
     on_attempt: OnAttempt,
     timeouts: FallbackTimeouts | None = None,
 ) -> AsyncIterator[DeepDiveRunner]:
-    """Open the deep-dive runner: `facts` for the situation, Grok for posts if a key is set, and a model that writes.
+    """Open a deep-dive runner, which asks `facts` for the situation, Grok for posts, and a model for the analysis.
 
-    Grok is used at xAI if `config` has a key named "xai", otherwise at OpenRouter. Those `providers` that have a model
-    write the analysis; `timeouts` are the limits of their fallback chain. `on_attempt` is called after each attempt of
-    these and of Grok. Raises InvalidRequest.
+    Grok is used at xAI if `config` has a key named "xai", otherwise at OpenRouter; without a key for either, no posts
+    are read. Those `providers` that have a model write the analysis; `timeouts` are the limits of their fallback chain.
+    `on_attempt` is called after each attempt of these and of Grok. Raises InvalidRequest.
     """
     async with AsyncExitStack() as stack:
         grok = build_grok(

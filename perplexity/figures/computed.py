@@ -91,19 +91,25 @@ class Computed:
         return any(abs(value - amount.value) <= near for value in values)
 
     def has_ratio(self, low: float, high: float, *, of_shares: bool) -> bool:
-        """Return whether two amounts of one unit have a ratio from `low` to `high`."""
+        """Return whether two amounts of one unit have a ratio from `low` to `high`.
+
+        Percentages, degrees and temperatures count only with `of_shares`.
+        """
         ratios = self._ratios if of_shares else self._ratios_of_counts
         place = bisect_left(ratios, low)
         return place < len(ratios) and ratios[place] <= high
 
     def has_percentage_of(self, amount: Amount, *, compares: bool) -> bool:
-        """Return whether one amount is this percentage of another, or differs from it by this percentage."""
+        """Return whether one amount is this percentage of another or, with `compares`, differs from it by this much."""
         value, near = float(amount.value) / 100, float(amount.step) / 200
         parts = (value, 1 + value, 1 - value) if compares else (value,)
         return any(part > 0 and self.has_ratio(part - near, part + near, of_shares=False) for part in parts)
 
     def has_years_between(self, count: Decimal, hedge: str) -> bool:
-        """Return whether two years are `count` years apart, or one more, as with an age before the birthday."""
+        """Return whether two years are `count` or `count` + 1 years apart (the latter for an age before the birthday).
+
+        A `hedge` such as "about" allows a larger difference.
+        """
         least = count * (Decimal("0.85") if hedge in {"under", "nearly", "about"} else 1)
         most = count * (Decimal("1.2") if hedge in {"over", "about"} else 1) + 1
         return any(least <= b - a <= most for n, a in enumerate(self._years) for b in self._years[n + 1 :])

@@ -23,14 +23,15 @@ class PartialDate(NamedTuple):
     part: str = ""
 
     def is_said_by(self, other: PartialDate) -> bool:
-        """Return whether another date contains everything that this one says."""
+        """Return whether `other` says everything that this date says."""
         return all(mine in (None, "", theirs) for mine, theirs in zip(self, other, strict=True))
 
 
 class WrittenDate(NamedTuple):
     """A date in a text, from `start` up to, not including, `end`.
 
-    Any of the `readings` may be meant, or all of them if it `is_range`, as "3–5 May" is.
+    The text may mean any one of the `readings`. If `is_range` is True, as for "3–5 May", it means all of them, the ends
+    of the range.
     """
 
     start: int
@@ -114,7 +115,7 @@ _AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)|[,:;]")
 _LONGEST_BEFORE = 16
 _LONGEST_DAY = 20
 _DAY_ENDS = frozenset(["of", "te", "en", "er"])
-"""Endings of words for a day before a month, such as "first of" and "ersten"."""
+"""The last two letters that a day in words can have before a month, as in "first of" and "ersten"."""
 _LAST_WORD = re.compile(r"(?<!\w)(?:(?:twenty|thirty)-)?[^\W\d_]{4,20}\Z")
 CLOCK_TIME = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d?)(?=[:.][0-5]\d(?!\d|[.,]\d)|[ \u00a0\u202f]?[UaApPobtu–-])"
@@ -122,7 +123,7 @@ CLOCK_TIME = re.compile(
     r"(?:[ \u00a0\u202f]?(?:(Uhr|[apAP]\.?[mM]\b\.?|o.clock)(?:(?<=Uhr) ([0-5]?\d)(?![\d.,%]))?"
     r"|(bis|–|-|to|und|and)[ \u00a0]?(?=\d\d?(?:[:.]\d\d)?[ \u00a0]?(?:Uhr|[apAP]\.?[mM]\b))))?"
 )
-"""Matches a time of day: hours and minutes, "pm" or "Uhr" with the minutes after it, or a joiner to a later time."""
+"""Matches an hour with minutes, with "pm", with "Uhr" and maybe minutes, or with a word that leads to a later time."""
 
 
 _HOURS = r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:h|hrs?\.?|hours?|Std\.?|Stunden?)(?![^\W\d_])"
@@ -172,12 +173,12 @@ def seconds_of(written: str) -> frozenset[Decimal]:
 
 
 def find_clock_parts(text: str) -> frozenset[int]:
-    """Return the numbers that "2:41" and "2:03:17" are made of."""
+    """Return the numbers that colons separate in the times and durations of a text: 2 and 41 for "2:41"."""
     return frozenset(int(float(part.replace(",", "."))) for match in _COLONS.findall(text) for part in match.split(":"))
 
 
 def all_durations(text: str) -> frozenset[Decimal]:
-    """Return the durations of a text in seconds, also durations of one unit."""
+    """Return all durations of a text in seconds: of several units, with colons, and of one unit."""
     found = {seconds for _, _, many in find_durations(text) for seconds in many}
     found |= {seconds for match in _COLONS.finditer(text) for seconds in seconds_of(match[0])}
     for match in _ONE_LENGTH.finditer(text):

@@ -17,8 +17,8 @@ class Fraction(NamedTuple):
     """A fraction that is written in words or as "2/3" from `start` to `end`, in percent.
 
     If the words may be separate numbers, as in "a third goal" and "two in three games", `numbers` has them. `hedge` is
-    as for a `Number`. `is_change` is True if something grows or shrinks by the fraction. With `of_a_point`, the
-    fraction is one of a percentage point: `percentage` is 0.25 for a quarter.
+    as for a `Number`. `is_change` is True if something grows or shrinks by the fraction. `of_a_point` is True for a
+    fraction of a percentage point, whose `percentage` is 0.25 for a quarter.
     """
 
     start: int
@@ -120,7 +120,7 @@ _SIGNS = {
 def said_percentages(lower: str) -> Iterator[float]:
     """Yield the percentages that a text in lower case says in words, also loosely: "half" is 50, "doubled" is 100.
 
-    "Half year" and "quarter" are not fractions.
+    "Half year", and "quarter" without "a", "one" or a number, do not count, because they are periods.
     """
     for match in _SAID.finditer(lower):
         if match["part"]:

@@ -29,7 +29,7 @@ OF_ONE = frozenset(
     ["hundred", "thousand", "million", "billion", "trillion", "decade", "century", "milliarde", "dozen", "dutzend"]
 )
 OF_PART = frozenset(["hour", "year", "tonne", "ton", "mile", "kilometre", "metre", "litre", "pound", "inch", "stunde"])
-"""Units that make a figure of "half a" or "a quarter of a", but not of "a" alone."""
+"""Units that form a figure with "half a" or "a quarter of a" before them, but not with "a" alone."""
 _DOZENS = frozenset({"dozen", "dutzend"})
 _HALVES = {"half": "0.5", "halbe": "0.5", "halben": "0.5", "halbes": "0.5", "anderthalb": "1.5", "eineinhalb": "1.5",
            "three": "0.75", "dreiviertel": "0.75", "quarter": "0.25", "viertel": "0.25"}  # fmt: skip

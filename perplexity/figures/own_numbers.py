@@ -26,7 +26,7 @@ _OR = re.compile(r",? (?:and|or|und|oder|sowie) ")
 
 
 def find_own_numbers(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of numbers that label the answer's own items, such as "(2)" and "Third,", or count its list."""
+    """Yield the places of numbers that label the answer's own items, such as "(2)" and "Third,", or that count them."""
     for labels in _LABELS:
         for match in labels.finditer(text):
             yield match.span(match.lastindex or 0)

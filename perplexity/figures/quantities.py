@@ -35,7 +35,7 @@ class Quantity(NamedTuple):
 
 
 def find_quantities(text: str) -> list[Quantity]:
-    """Return the quantities of a text in order; they do not overlap, and each has its likelier reading."""
+    """Return the quantities of a text in order, which do not overlap, each in its likeliest reading."""
     lower = lowered(text)
     found = [_quantity(text, Number(text, *match.span())) for match in NUMBER.finditer(text)]
     worded = [Number(text, one.start, one.end, one.value) for one in find_worded(lower)]

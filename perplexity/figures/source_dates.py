@@ -53,7 +53,7 @@ class SourceDates:
         self._source = source
 
     def has_year(self, year: int) -> bool:
-        """Return whether a year is written, also as part of a date."""
+        """Return whether the source has a year, alone, shortened as in "'24", or as part of a date."""
         short = f"{year % 100:02}"
         return (
             contains(self.text, str(year)) or year in self.years or f"'{short}" in self.text or f"’{short}" in self.text
@@ -113,14 +113,14 @@ class SourceDates:
         return is_said and (self.has_year(partial.year) or not self._has_years)
 
     def _has_part_of(self, partial: PartialDate) -> bool:
-        """Return whether the parts of a date stand apart: "the first" of two quarters, "am 20." of a month."""
+        """Return whether the text has the parts of a date apart from each other, such as a month and "am 20."."""
         if partial.part:
             ordinals, name = _ORDINALS[int(partial.part[1])], _PARTS[partial.part[0]]
             return any(part in self._lower for part in name) and any(f" {one}" in self._lower for one in ordinals)
         return partial.day in self._days and PartialDate(None, partial.month) in self._partials
 
     def counts_months(self, count: Decimal) -> bool:
-        """Return whether the text says a number of months as "9M" or as the first and the last month."""
+        """Return whether the text says a number of months as "9M", a quarter, half a year or a range of months."""
         if contains(self.text, f"{count}M"):
             return True
         ends = [(date.readings[0], date.readings[-1]) for date in self._dates if date.is_range]
@@ -182,7 +182,7 @@ class SourceDates:
 
     @cached_property
     def durations(self) -> frozenset[Decimal]:
-        """The durations of the text in seconds, also without the fraction of a second."""
+        """The durations of the text in seconds, each exact, cut and rounded to whole seconds."""
         durations = all_durations(self.text)
         return durations | {Decimal(int(one)) for one in durations} | {Decimal(round(one)) for one in durations}
 
