@@ -44,7 +44,7 @@ class Dialogs:
             await self.sender.send_event(payloads.event_envelope(self.actor, event, at=float(ts)))
 
     async def use_shortcut(self, callback_id: str, *, channel: Channel, message_ts: str | None = None) -> None:
-        """Use a shortcut: with `message_ts` one of that message, without it a global one.
+        """Use a shortcut: a global one, or with `message_ts` a shortcut of that message.
 
         Raises BadInput if there is no such shortcut or message, and `AckError`.
         """

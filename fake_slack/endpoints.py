@@ -1,4 +1,4 @@
-"""The addresses that an app calls: the Web API's methods, uploads, downloads and response_urls."""
+"""The addresses that an app calls: the Web API's methods, uploads and response_urls."""
 
 from __future__ import annotations
 

@@ -11,7 +11,9 @@ from fake_slack.stand_in import Slack
 
 @pytest.fixture
 def slack() -> Iterator[Slack]:
-    """Run a stand-in for Slack for one test; fail the test at its end if the app made mistakes, unless it read them.
+    """Run a stand-in for Slack for one test, and fail the test at its end if the app made mistakes.
+
+    A test that has read `slack.mistakes()` judges the mistakes itself, and is not failed.
 
     Build your app with `slack.bot_token`, `slack.signing_secret` and `slack.api_url`, and hand it over:
     `slack.start(app.start)`.

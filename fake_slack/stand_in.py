@@ -47,7 +47,7 @@ ACTIONS = ("say", "mention", "command", "click", "submit", "shortcut", "stop", "
 LOOPBACK = {"127.0.0.1", "localhost"}
 WAIT_SECONDS = 5.0
 SETTLE_SECONDS = 1.0
-"""How long an app may still work after an action before a stream or a status that is still open is a mistake."""
+"""How long an app may keep a stream or a status open after an action before this is a mistake."""
 
 
 class Slack:
@@ -226,7 +226,7 @@ class Slack:
         raise AssertionError(f"{text!r} is not shown, but {texts}; mistakes: {self.mistakes()}")
 
     def mistakes(self) -> list[str]:
-        """Return the app's mistakes until now; after this, the fixture leaves it to the test to judge them."""
+        """Return the app's mistakes until now; the fixture then leaves it to the test to judge them."""
 
         async def settled() -> bool:
             return not [*mistakes.left_open(self.timeline)]

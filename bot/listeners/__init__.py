@@ -1,1 +1,1 @@
-"""Slack's requests: each is saved and acknowledged within three seconds; workers do the rest."""
+"""Listeners, which save and acknowledge each of Slack's requests within three seconds; workers do the rest."""

@@ -48,8 +48,8 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 async def retry_question(click: Click, context: ListenerContext) -> ClickReply | None:
     """Ask the clicked question again for its asker, or, with `PAST_WEEK`, ask it for the past week.
 
-    Several clicks ask the question once. The reply says why this is impossible. If it is possible, the new answer
-    usually replaces the clicked message, and there is no reply.
+    Several clicks ask the question once. If this is impossible, the reply says why. Otherwise, the new answer usually
+    replaces the clicked message, and there is no reply.
     """
     earlier = await clicked_question(click, context)
     if earlier is None or not click.is_by_asker(earlier):

@@ -72,7 +72,7 @@ MEMBERS_COMMANDS = frozenset({"watch", "settings", "status"})
 """Commands for full members only, even in a channel that is open to others."""
 
 UNCHECKED_SURFACES = frozenset({"digest"})
-"""Surfaces that are not checked: a digest's owner was checked when they set it up."""
+"""Surfaces whose askers are not checked: the owner of a digest was checked when setting it up."""
 
 
 class CurrentInstallation(Protocol):
@@ -155,7 +155,7 @@ class Admission:
         verdict = await self.affiliation_of(row.user_id, team_id=row.team_id, user_team=user_team)
         if verdict is Affiliation.INTERNAL:
             return None
-        # In a channel, too, only the asker sees what follows.
+        # Only the asker sees the messages below, even in a channel, so they are in the asker's language.
         speak(await self.profiles.language(row.user_id))
         if verdict is None:
             log.warning("asker.unknown", extra=row.ids)

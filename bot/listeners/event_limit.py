@@ -39,7 +39,7 @@ def events_limited(body: dict[str, Any], context: ListenerContext, tell: TellAdm
 
 
 async def _tell_once(team_id: str, text: Callable[[], str], context: ListenerContext, tell: TellAdmins) -> None:
-    """Tell admins at most once in an hour, from any process."""
+    """Tell admins about dropped events, at most once an hour from all processes together."""
     try:
         if await context.questions.take_delivery(f"{team_id}:{APP_RATE_LIMITED}") and not await tell(
             team_id, text, "events"

@@ -207,9 +207,9 @@ class Installation:
         return self.row is not None and self.row.state != OPEN
 
     def refusal(self, body: Mapping[str, Any]) -> str | None:
-        """Return why a verified request is refused, or None if it is not. Makes no call.
+        """Return the reason for refusing a verified request; None if it is not refused. Makes no call.
 
-        While the workspace is unknown, nothing is refused. The first request with an app id sets the app's own.
+        While the workspace is unknown, nothing is refused. The first request with an app id sets the id of our app.
         """
         if self.row is None:
             return None

@@ -45,13 +45,13 @@ class Submitted(Enum):
     DUPLICATE = "known"
     """The question was delivered before, so it has its answer or will get it."""
     TOO_MANY_OPEN = "too_many_open"
-    """Its asker has as many open questions as allowed."""
+    """The asker has as many open questions as allowed."""
     TOO_FAST = "too_fast"
-    """Its asker or its channel has asked as often as allowed, or the asker's same question is already waiting."""
+    """The asker or the channel has asked as often as allowed, or the asker's same question is already waiting."""
     THREAD_FULL = "thread_full"
-    """Its thread has had its most answers for this minute, and the asker was told so within the last minute."""
+    """The thread has had its most answers for this minute, and people there were told so within the last minute."""
     THREAD_FULL_EXPLAIN = "thread_full_explain"
-    """As `THREAD_FULL`, and the asker must be told."""
+    """The thread has had its most answers for this minute, and the asker must be told so."""
     FAILED = "not"
     """The database cannot be reached, and the asker must be told. The question may have been saved nevertheless."""
 
@@ -84,7 +84,7 @@ class Intake:
         return (await self.submit_in_turn(question))[0]
 
     async def submit_in_turn(self, question: NewQuestion) -> tuple[Submitted, Insertion | None]:
-        """Save the question as `submit` does; also return its place in the queue, None if it is not new."""
+        """Save the question as `submit` does; also return its place in the queue, None unless it was saved."""
         try:
             return await self.within_ack_deadline(self._submit(question))
         except TimeoutError:

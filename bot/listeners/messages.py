@@ -58,9 +58,9 @@ RECENT_QUESTIONS = 100
 
 
 EDIT_SECONDS = 60.0
-"""How long after a message an edit of it replaces its question, if that has no answer yet; later edits do nothing."""
+"""How long after a message an edit replaces the question, unless it was answered; later edits have no effect."""
 DELETE_SECONDS = 24 * 3600.0
-"""How long after a message its deletion withdraws its question, if that is still open, or its answer."""
+"""How long after a message its deletion closes its open question, or withdraws the answer."""
 
 MAX_LISTED_FILES = 20
 MAX_FILE_NAME = 200
@@ -126,7 +126,7 @@ def register(app: AsyncApp, context: ListenerContext, *, examples: Sequence[Sugg
 
 
 async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
-    """Stop the question whose answer Slack's own stop button has ended, for its asker or an admin.
+    """Stop a question after its asker or an admin has ended the answer with Slack's own stop button.
 
     https://docs.slack.dev/reference/events/agent_session_stopped
     """

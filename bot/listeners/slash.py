@@ -58,8 +58,8 @@ Opening = Callable[[Mapping[str, Any], ListenerContext], Coroutine[Any, Any, str
 def register(app: AsyncApp, context: ListenerContext, *, forms: Mapping[str | None, Opening]) -> None:
     """Listen to every slash command; `route_slash_command` finds the app's command by the typed name.
 
-    `forms` opens the form of a command, by its name, if the command is typed alone. If the form cannot be opened, the
-    reply says why, followed by the reply to the command without a form.
+    `forms` has the functions that open the forms of commands, by name; a form opens if its command is typed alone. If
+    it cannot be opened, the reply says why, followed by the reply to the command without a form.
     """
 
     @app.command(ANY_COMMAND)

@@ -188,4 +188,4 @@ class AuditHealth:
 
 
 MAX_WAIT_SECONDS = 60.0
-"""The wait of an entry that counts as a problem; normally an entry is chained about a second after its event."""
+"""How long an entry may wait to be chained before this is a problem; normally it waits about a second."""

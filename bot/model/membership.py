@@ -1,7 +1,7 @@
 """Decides which requests and people belong to the workspace in which the app is installed, and for whom a task works.
 
-The latter is one value, the `RequestScope`. A task inherits it from the task that starts it, so no function takes it as
-an argument.
+A task inherits its `RequestScope`, which says for whom the task works, from the task that starts it, so no function
+takes the scope as an argument.
 
 https://docs.slack.dev/reference/methods/auth.test https://docs.slack.dev/reference/objects/user-object
 https://docs.slack.dev/apis/slack-connect
@@ -68,7 +68,7 @@ class Identity:
 
     @classmethod
     def from_auth_test(cls, answer: Mapping[str, Any]) -> Identity | None:
-        """Parse the reply of auth.test; None if it names no workspace."""
+        """Parse the reply of auth.test; None if it names neither a workspace nor an organization."""
         team, enterprise = _text(answer, "team_id"), _text(answer, "enterprise_id") or None
         if not (team or enterprise):
             return None

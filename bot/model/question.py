@@ -54,7 +54,7 @@ class NewQuestion:
     """The thread of the answer."""
 
     message_ts: str | None = None
-    """The app's message in that thread that the answer replaces."""
+    """The `ts` of the app's message in the thread that the answer replaces; None if it replaces none."""
 
     again: UUID | None = None
     """The earlier question that this one asks again."""

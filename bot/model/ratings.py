@@ -23,7 +23,7 @@ REASONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Rating:
-    """The ratings of a provider's answers at an effort; both names are empty if no provider was asked."""
+    """The ratings of a provider's answers at an effort; both texts are empty for answers without a provider."""
 
     provider: str
     effort: str

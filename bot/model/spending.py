@@ -155,7 +155,7 @@ class Spent:
 class Spending:
     """A workspace's spending: `today`, `month`, the possible cost of calls in progress (`reserved`), and the budgets.
 
-    `people`, `channels` and `providers` are those that spent most: the first two today, the last this month.
+    `people` and `channels` are those that spent most today, `providers` those on which most was spent this month.
     `paused_by` is the admin who has paused all spending, empty if that person's data was erased, None if spending is
     not paused.
     """

@@ -1,6 +1,6 @@
 """The precedence of settings: typed options, then the person's, then the channel's.
 
-The workspace's rules outrank everything; the channel's rules outrank everything else.
+The workspace's rules outrank everything; the channel's rules outrank everything but the workspace's.
 """
 
 from __future__ import annotations

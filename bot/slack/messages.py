@@ -23,7 +23,7 @@ from bot.model.question import CLOCKS_DIFFER_SECONDS
 _NAME = re.compile(r"[a-z_]{1,60}")
 
 UNNAMED = "unnamed"
-"""The name of an error whose reply contains no valid name."""
+"""The name for an error of Slack if the reply has no valid name."""
 
 INVALID_MESSAGE_ERRORS = frozenset(
     {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"}
@@ -55,16 +55,17 @@ class Rejected:
 
 @dataclass(frozen=True, kw_only=True)
 class RouteClosed:
-    """The route can no longer be used: it is used up, expired or not allowed."""
+    """The way to send the message can no longer be used: it is used up, expired or not allowed."""
 
     error: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Retryable:
-    """Slack is unavailable or busy; `seconds` is its Retry-After. `maybe_posted`: the message may have arrived anyway.
+    """Slack is unavailable or busy; `seconds` is its Retry-After.
 
-    `unverifiable`: nobody can look up whether this post, or an earlier one of the same message, arrived.
+    If `maybe_posted`, the message may have arrived anyway. If `unverifiable`, nobody can look up whether this post, or
+    an earlier one of the same message, arrived.
     """
 
     error: str
@@ -74,7 +75,7 @@ class Retryable:
 
     @property
     def slack_error(self) -> bool:
-        """Whether Slack itself failed; with some blocks it always does."""
+        """Whether Slack itself failed, which some blocks cause each time."""
         return self.error in SLACK_INTERNAL_ERRORS
 
 

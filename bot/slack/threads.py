@@ -68,7 +68,10 @@ class ThreadReader:
     may_read: Callable[[], Awaitable[bool]]
 
     async def read(self, channel: str, thread_ts: str, *, since: str | None = None) -> Page | Retryable | None:
-        """Return the messages of a thread, or its first one and those `since` a `ts`; None if they may not be read."""
+        """Return the messages of a thread; with `since`, its first message and those since that `ts`.
+
+        Return None if the thread may not be read.
+        """
         if self.capped and not await self.may_read():
             log.info("thread.not_read", extra={"error": "capped"})
             return Retryable(error="capped", seconds=CAPPED_SECONDS)
@@ -138,7 +141,7 @@ class ThreadHistory:
         return Thread(messages=tuple(messages), complete=page.complete and since is None)
 
     def _is_context(self, message: Mapping[str, Any], row: QuestionRow, answered: Sequence[str]) -> bool:
-        """Return whether a message has text, is older than the question, by a person, and no question to the app."""
+        """Return whether a person wrote a message before the question that has text and is no question to the app."""
         ts, text, bot_user = str(message.get("ts") or ""), str(message.get("text") or ""), self.bot_user()
         if not is_by_person(message) or not text.strip() or not message.get("user") or message["user"] == bot_user:
             return False

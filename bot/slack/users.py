@@ -89,7 +89,7 @@ class Profiles:
         """Return the language in which a person uses Slack; English if Slack does not say so in time. Raises nothing.
 
         An acknowledgement waits for this call. The language is used for a day, since people rarely change it. `cached`
-        does not return a profile that only this call has read, since nobody wanted to check the person.
+        does not return a profile that only this method has read.
         """
         try:
             async with asyncio.timeout(LANGUAGE_SECONDS):
@@ -398,7 +398,7 @@ class Management(Enum):
 
 
 class ChannelManagers:
-    """Decides who may change a channel's settings: admins, and its creator. Creators do not change, so they are cached.
+    """Decides who may change a channel's settings: admins and the channel's creator, who never changes and is cached.
 
     Reading creators needs the scopes channels:read or groups:read.
     https://docs.slack.dev/reference/methods/conversations.info

@@ -94,7 +94,10 @@ def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -
 async def open_from_command(
     payload: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore
 ) -> str | None:
-    """Open the modal for a slash command, and later answer where it was typed. Return a problem for the person."""
+    """Open the modal for a slash command; the answer will come where the command was typed.
+
+    Return a problem for the person, or None.
+    """
     opened = {"url": str(payload.get("response_url", "")), "channel": str(payload.get("channel_id", ""))}
     return await _open(payload, context, choices, metadata=opened, name=bare_command(payload, context) or "")
 

@@ -252,7 +252,7 @@ def changes(
 ) -> None:
     """Listen to choices in inputs of a modal, and ignore those of outsiders.
 
-    `inputs` are the ids of the inputs, each of which its block has, too.
+    Each of `inputs` is the id of an input and of the block that contains it.
     """
 
     async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
