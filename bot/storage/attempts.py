@@ -164,7 +164,7 @@ class AttemptLog:
     def record(self, attempt: Attempt) -> None:
         """Queue one attempt. Returns at once.
 
-        A failure with a workspace's own key is left out: the app's admin cannot fix it.
+        A failure with a workspace's own key is left out, since the app's admin cannot fix it.
         """
         self.on_attempt(attempt)
         own = scope.current().keys

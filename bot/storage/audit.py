@@ -80,7 +80,7 @@ async def read_health(connection: AsyncConnection[Any]) -> AuditHealth:
 
 
 async def save_head(connection: AsyncConnection[Any], head: Head, key: SigningKey) -> None:
-    """Sign a head and keep it."""
+    """Sign a head and save it."""
     await connection.execute(_SET_HEAD, vars(head) | {"key_id": key.id, "signature": key.sign(head)})
 
 

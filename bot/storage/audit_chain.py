@@ -90,7 +90,7 @@ class _Unchained:
 
     @property
     def people(self) -> set[tuple[str, str]]:
-        """The people to replace by pseudonyms."""
+        """The people whom the event names, each as workspace and id; an entry has pseudonyms in their place."""
         named = set().union(*(people_in(self.values[name]) for name in _NAMING), {self.user_id})
         return {(self.team, user) for user in named if user}
 

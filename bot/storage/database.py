@@ -103,7 +103,7 @@ LOCK_ORDER = (
     "questions",
     "procrastinate_jobs",
 )
-"""The order in which the app's transactions lock the tables: a question is written before its job."""
+"""The order in which the app's transactions lock the tables; for example, a question is written before its job."""
 
 
 class DatabaseNewer(Exception):

@@ -133,7 +133,7 @@ class _SharedServer:
         self.watcher.start()
 
     def leave(self) -> None:
-        """Remove this process from the users, and stop the server if it was the last one."""
+        """Remove this process from the users, and stop the server if no other process uses it."""
         self.left.set()
         if self.watcher is not None:
             self.watcher.join()
@@ -149,7 +149,7 @@ class _SharedServer:
                 self.users.unlink(missing_ok=True)
 
     def abandon(self) -> None:
-        """Stop the server without waiting, unless others use it: this process ends immediately."""
+        """Stop the server without waiting, since this process ends immediately; do nothing if others use the server."""
         if self.joined and not self._other_users():
             self.postmaster.abandon()
 
@@ -190,7 +190,7 @@ class _SharedServer:
         return {pid for pid in listed if type(pid) is int and pid > 0 and pid != os.getpid() and _is_alive(pid)}
 
     def _write_users(self, pids: set[int]) -> None:
-        """Write the list to a temporary file and rename it, so that it is never incomplete."""
+        """Write the list to a temporary file and rename that, so that the list is never incomplete."""
         new = self.users.with_suffix(".new")
         new.write_text(json.dumps(sorted(pids)))
         new.replace(self.users)

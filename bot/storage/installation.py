@@ -265,9 +265,9 @@ class WorkspaceStore:
         return list(values["teams"])
 
     async def stop_work(self, identity: Identity) -> list[str]:
-        """Pause the digests and close the open questions of an installation; return the ids of their running runs.
+        """Pause the digests and close the open questions of an installation; return the ids of their background runs.
 
-        An installation that is open again is left alone.
+        If the installation is open again, do nothing.
         """
         values = {"teams": await self._teams(identity)}
         async with self._pool.transaction() as connection:

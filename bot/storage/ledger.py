@@ -113,7 +113,7 @@ A call without a question is taken for abandoned after a quarter of an hour, any
 ABANDONED_SECONDS = 30.0
 
 _CURRENT = "u.period IN (budget_period_v1(u.scope, now()), budget_period_v1(u.scope, now() - interval '1 day'))"
-"""The periods that notices are for, including yesterday: a call from before midnight may be settled after it."""
+"""The periods that notices are for, including yesterday's, since a call from before midnight may be settled later."""
 
 _NOTICE = f"""
     UPDATE budget_use u SET noticed = crossed.percent FROM (
@@ -141,7 +141,7 @@ The query joins the budgets, rather than call `budget_of_v1` per row, since ever
 """
 
 TELLING_SECONDS = 300.0
-"""After this time, a process that has not confirmed a notice is taken for dead, and another one sends it."""
+"""After this time, a process that has not confirmed a notice is taken for dead, and another process sends it."""
 
 MOST_NOTICES = 20
 """The most notices that a process takes at once. It must send them within `TELLING_SECONDS`."""

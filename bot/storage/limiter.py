@@ -167,7 +167,7 @@ class PostgresLimiter:
         await self._note(provider, kind, _REFUSED, {"seconds": retry_after})
 
     async def add_lane(self, lane: str) -> None:
-        """Save a lane with its known limits; configured limits apply to all processes."""
+        """Save a lane with its configured limits, else the default ones. Configured limits apply to all processes."""
         if lane in self._added:
             return
         name, kind = lane.partition(":")[0].split(".", 1)
@@ -196,9 +196,9 @@ class PostgresLimiter:
         return {row["lane"]: row["waiting"] for row in rows}
 
     async def newly_full(self) -> list[tuple[str, LaneUse]]:
-        """Return the lanes that were full for ten minutes, each with a workspace to inform.
+        """Return the lanes that were full for ten minutes, each with the id of the workspace to inform.
 
-        A lane is returned once, and again only after a calm hour.
+        A lane is returned once, and again only after an hour in which it was not full.
         """
         async with self.pool.connection() as connection:
             rows = await (await connection.execute(_FULL, {"full": FULL})).fetchall()

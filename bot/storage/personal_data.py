@@ -16,7 +16,7 @@ from bot.storage.ledger import lock_bookings
 from bot.storage.questions import Pool
 
 BATCH = 1_000
-"""The most rows deleted in one transaction, and read at once."""
+"""The most rows that are deleted in one transaction, and that are read at once."""
 
 _STOP = """
     WITH stopped AS (

@@ -51,7 +51,7 @@ class ServerFailed(Exception):
 
 @dataclass(kw_only=True)
 class Postmaster:
-    """The server of one data folder. Every wait ends when `stopping` returns that this process has to end.
+    """The server of one data folder. Every wait ends when `stopping` returns True, since this process has to end.
 
     `initdb` is the running program that creates a data folder, if any; `child` is the server if this process started
     it.
@@ -208,9 +208,9 @@ class Postmaster:
     def _remove_stale_server(self) -> None:
         """Remove the lock files of a server that has ended, and kill a server that runs without a valid pid file.
 
-        After a reboot or in a container, the number in the files may belong to another program, and a full disk
-        truncates files. For the next server, a killed one also counts as running until its parent has waited for it,
-        which may be never.
+        After a reboot or in a container, the process id in the files may belong to another program, and a full disk
+        truncates files. The next server would also take a killed server for running until the killed one's parent has
+        waited for it, which may be never.
         """
         (self.pgdata / "postmaster.pid").unlink(missing_ok=True)
         killed = []

@@ -23,8 +23,8 @@ def enqueue(
 ) -> LiteralString:
     """Return the SQL expression that enqueues a question's job; the arguments are SQL expressions.
 
-    It calls procrastinate's own function within the statement that writes the question, and so in the same transaction.
-    Waiting jobs with the highest priority go first.
+    The expression calls procrastinate's own function within the statement that writes the question, and so in the same
+    transaction. Waiting jobs with the highest priority go first.
     """
     return f"""procrastinate_defer_jobs_v1(ARRAY[ROW({queue}, '{TASK}', {priority}, NULL, NULL,
         jsonb_build_object('question_id', {question_id}), NULL)::procrastinate_job_to_defer_v1])"""
@@ -598,7 +598,7 @@ A help text, which takes no seconds, does not count as an answer.
 SWEEPING = """
     SELECT set_config('lock_timeout', '1000', true), pg_try_advisory_xact_lock(6906) AS locked
 """
-"""Let only one sweep run at a time: two would each add a job for the same question."""
+"""Let only one sweep run at a time, since two sweeps would each add a job for the same question."""
 
 ORPHANS = f"""
     WITH orphans AS MATERIALIZED (

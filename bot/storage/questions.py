@@ -61,7 +61,7 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[DictRow]]:
-        """Yield a connection for statements that are committed together. Raises PoolTimeout."""
+        """Yield a connection whose statements are committed together at the end. Raises PoolTimeout."""
         async with self.connection() as connection, connection.transaction():
             yield connection
 
@@ -125,7 +125,7 @@ USER_TEAM_SECONDS = 600.0
 
 
 CONTINUES_MINUTES = 10
-"""For this time after a direct message, the next one outside a thread continues its conversation."""
+"""How long after a direct message the next one, if it is outside a thread, continues the same conversation."""
 
 LISTED_TURNS = 50
 """The most earlier turns of a conversation that are read."""

@@ -1,4 +1,4 @@
-"""The ratings of answers, as rates for admins."""
+"""The ratings of answers, which admins see as counts by provider and effort."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from bot.model.ratings import BadAnswer, Feedback, Rating
 from bot.storage.questions import Pool
 
 FEEDBACK_DAYS = 30
-"""How far back admins see ratings."""
+"""For how many past days admins see ratings."""
 
 LISTED_BAD = 10
-"""The most questions that are listed for admins."""
+"""The most badly rated questions that are listed for admins."""
 
 _RATINGS = """
     SELECT coalesce(q.provider, '') AS provider, coalesce(q.effort, '') AS effort,

@@ -24,10 +24,10 @@ START_SECONDS = 5.0
 """How long the first sweep waits after a start, so that waiting questions are answered first."""
 
 BATCH = 200
-"""The most rows that one transaction changes: it holds their locks for some milliseconds."""
+"""The most rows that one transaction changes, which locks them for some milliseconds."""
 
 PAUSE_SECONDS = 0.05
-"""The pause between two batches, in which others get their turn."""
+"""The pause between two batches, in which other transactions get their turn."""
 
 _ONE_AT_A_TIME = "SELECT set_config('lock_timeout', '1000', true), pg_try_advisory_xact_lock(6912) AS locked"
 

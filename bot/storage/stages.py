@@ -59,7 +59,7 @@ class StageStore:
         self._pool = pool
 
     async def get(self, question_id: UUID, stage: str) -> dict[str, Any] | None:
-        """Return a stage's `run_id`, its `age` in seconds and its `result`; None if it has not begun."""
+        """Return a stage's `run_id`, the `age` of this run in seconds and its `result`; None if it has not begun."""
         return await self._pool.fetch_one(_GET, {"id": question_id, "stage": stage})
 
     async def put(self, row: QuestionRow, stage: str, result: Mapping[str, JSON], **figures: float | None) -> bool:

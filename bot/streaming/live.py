@@ -60,7 +60,7 @@ BUSY_SECONDS = 1.5
 """The pause before the next attempt if the workspace has no call left in this minute."""
 
 ROLL_OVER_SECONDS = 240.0
-"""A stream is ended after this time and continued in a new message: Slack ends it after some 306 seconds."""
+"""A stream is ended after this time and continued in a new message, since Slack ends it after some 306 seconds."""
 
 MAX_SIZE = 9_000
 MAX_BLOCKS = 40
@@ -173,7 +173,7 @@ class LiveAnswer:
     def has_shown_text(self) -> bool:
         """Whether text of the answer was sent to Slack, even if its arrival is unknown.
 
-        From then on no service is asked again: no other answer replaces the visible text.
+        From then on, no service is asked again, so that no other answer replaces the visible text.
         """
         return self._text_sent
 
@@ -197,10 +197,10 @@ class LiveAnswer:
         self._closing.set()
         self._changed.set()
         if self._task is not None:
-            # A running call is not cancelled: Slack may carry it out, and the app would not know.
+            # A running call is not cancelled, since Slack might still carry it out without the app's knowledge.
             await asyncio.wait({self._task}, timeout=CLOSING_SECONDS)
             if not self._task.done():
-                # Its result is unknown, so the whole answer is delivered again.
+                # The result of the call is unknown, so the whole answer is delivered again.
                 self._broken, self.uncertain = True, self.mode is Mode.STREAM
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -664,7 +664,7 @@ async def end_stream(
 
 @dataclass(frozen=True, kw_only=True)
 class LiveAnswers:
-    """Shows answers while they are made, and ends the messages of workers that could not.
+    """Shows answers while they are made, and ends the messages that dead workers have left open.
 
     `stop` closes a question whose reader pressed Slack's own stop. With `in_channels`, the text is also streamed in the
     threads of channels, where only the asker sees it grow.

@@ -1,7 +1,7 @@
 """The job engine: one kind of job, which carries a question's id and nothing else.
 
-A job returns to the queue only if a shutdown cancelled it or its worker died. A failed answer does not make a failed
-job: the asker has been told by then.
+A job returns to the queue if a shutdown cancelled it, if its worker died, or if another process or a later try has to
+do it. A job whose answer failed does not return, since the asker has been told by then.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Heartbeat, silence and sweep together bring a dead worker's questions back withi
 """
 
 MAX_GAP_SECONDS = 2 * RECOVERY_SECONDS + 1
-"""After a longer gap between two sweeps, this process has not watched the workers in between."""
+"""After a longer gap between two sweeps, this process cannot know whether workers were alive in between."""
 
 POLL_SECONDS = 0.5
 """The longest pause between two checks for jobs, since a notice of a new job can be missed during a check."""
@@ -344,9 +344,10 @@ class JobQueue:
             await asyncio.sleep(0.5)
 
     async def _listens(self) -> bool:
-        """Return whether new jobs can be listened for: not through a pooler.
+        """Return whether new jobs can be listened for, which is impossible through a pooler.
 
-        The check runs in a task of its own: Python 3.11 loses a cancellation at the moment a connection is handed over.
+        The check runs in a task of its own, since Python 3.11 loses a cancellation that comes at the moment when the
+        pool hands over a connection.
         """
         asking = asyncio.create_task(self._is_direct())
         try:
@@ -444,7 +445,7 @@ class JobQueue:
             log.warning("job.rescued", extra={"count": forgotten})
 
     async def _replace(self, connection: AsyncConnection[DictRow], *, worker: int, heartbeat: datetime) -> None:
-        """Replace the jobs of a dead worker by new ones: if it was only suspended, it cannot finish the old ones."""
+        """Replace a dead worker's jobs by new ones, so that a worker that was only suspended cannot finish the old."""
         values = {"worker": worker, "heartbeat": heartbeat}
         query = _TAKE_OWNERLESS if worker == NO_WORKER else _TAKE
         for row in await (await connection.execute(query, values)).fetchall():

@@ -101,7 +101,11 @@ async def english(user_id: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """One run of a question's command: its display, its start, its sent requests, and the times of shared answers."""
+    """One run of a question's command.
+
+    `started` is when the run began by `clock`, `sent_log` has the requests sent, and `shared` the times of the shared
+    answers used.
+    """
 
     row: QuestionRow
     command: Command[Any, Any]
@@ -180,7 +184,7 @@ class CommandRunner:
         allowed = await self.admins.may_ask(channel, row.user_id)
         if allowed:
             return None
-        # In a channel, too, only the asker sees it.
+        # In a channel, too, only the asker sees the sentence.
         speak(await self.language(row.user_id))
         sentence, error = (
             (ALLOWED_UNKNOWN, "AskerNotChecked") if allowed is None else (NOT_ALLOWED_HERE, "NotAllowedHere")

@@ -31,7 +31,7 @@ MAX_REDELIVERIES = 5
 """How often a question may return from dead or stopped workers before its asker gets a failure instead."""
 
 MAX_REDELIVERIES_IN_DELIVERY = 2 * MAX_REDELIVERIES
-"""After this many returns, the messages themselves seem to crash the workers, and the question expires."""
+"""After this many returns, the question expires, since its messages themselves seem to crash the workers."""
 
 
 class AdmissionCheck(Protocol):
@@ -51,7 +51,7 @@ class AdmissionCheck(Protocol):
 
 
 async def only_workspace(team_id: str) -> bool:
-    """Return True: there is only one workspace."""
+    """Return True, since there is only one workspace."""
     return True
 
 
@@ -276,7 +276,7 @@ class QuestionWorker:
             async with live:
                 outcome = await self.runner.run(row, progress, live=live)
                 if live.shows_text:
-                    # Saved at once: a running call to Slack may take seconds, and a worker may die meanwhile.
+                    # The outcome is saved at once: a running call to Slack may take seconds, in which a worker may die.
                     await self._keep(row, outcome, None)
                 return outcome
         except ClaimLost as lost:

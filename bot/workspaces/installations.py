@@ -155,7 +155,7 @@ class Installations(AsyncInstallationStore):
         return await self._installed(_FIND_BY_TEAM, {"team_id": team_id})
 
     async def installed_at(self, id: str) -> datetime | None:
-        """Return the time of an installation, None if there is none; its token need not be readable."""
+        """Return when the app was installed, None if it was not. Works even if the token cannot be decrypted."""
         row = await self._pool.fetch_one(_INSTALLED_AT, {"id": id})
         return None if row is None else row["installed_at"]
 
@@ -200,7 +200,7 @@ class Installations(AsyncInstallationStore):
     async def delete_closed(self) -> list[str]:
         """Delete the tokens of closed workspaces; return the ids of those that still had one.
 
-        Their own keys for services are deleted later: first the cancelling of their runs, which needs the keys, begins.
+        Their own keys for services are deleted later, because these are still needed to cancel their runs.
         """
         rows = await self._pool.fetch_all(_DELETE_CLOSED)
         return [str(row["id"]) for row in rows]

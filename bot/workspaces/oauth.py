@@ -151,7 +151,7 @@ class StateCookie(OAuthStateUtils):
 
 
 class InstallationFlow(AsyncOAuthFlow):
-    """Bolt's flow; `allowed` are the ids that may install the app, `installed` is called with each new id."""
+    """Bolt's flow. Only the ids in `allowed` may install the app; `installed` is called with each id that does."""
 
     def __init__(
         self,
@@ -189,11 +189,11 @@ class InstallationFlow(AsyncOAuthFlow):
         self._installed = installed
 
     async def build_authorize_url(self, state: str, request: AsyncBoltRequest) -> str:
-        """Return Slack's address; it contains nothing of the request."""
+        """Return Slack's address, which contains nothing from the request."""
         return str(self.settings.authorize_url_generator.generate(state=state))
 
     async def handle_callback(self, request: AsyncBoltRequest) -> BoltResponse:
-        """Answer the return from Slack. A state ends with its first return, even with a refusal."""
+        """Answer the browser's return from Slack. A state is used up by the first return, even after a refusal."""
         state, *_ = request.query.get("state") or [""]
         refused = "error" in request.query
         if refused and self.settings.state_utils.is_valid_browser(state, request.headers):
@@ -254,7 +254,7 @@ def installation_of(answer: Mapping[str, Any]) -> Installation | None:
         bot_user_id=_text(answer.get("bot_user_id")),
         bot_refresh_token=granted.refresh_token,
         bot_token_expires_in=granted.expires_in,
-        user_id="",  # The person who installed it is not saved.
+        user_id="",  # The person who installed the app is not saved.
         is_enterprise_install=organization,
     )
 
@@ -277,7 +277,7 @@ async def _failure(arguments: AsyncFailureArgs) -> BoltResponse:
 
 
 def page(status: int, title: str, text: str) -> BoltResponse:
-    """Return a page without scripts, styles, links or anything of the request; it deletes the cookie."""
+    """Return a page without scripts, styles, links or anything from the request; its response deletes the cookie."""
     body = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<h1>{escape(title)}</h1><p>{escape(text)}</p></html>"

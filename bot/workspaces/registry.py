@@ -230,7 +230,7 @@ class Workspaces:
         """Do nothing: an installation is read when it is needed."""
 
     async def run(self) -> None:
-        """Follow the changes of other processes until cancelled: clean up after ends, and refresh tokens in time."""
+        """Until cancelled, clean up after installations that any process has ended, and refresh tokens in time."""
         try:
             await self._follow()
         finally:
@@ -266,7 +266,7 @@ class Workspaces:
         return before != row or self.clock() - at >= CLEAN_UP_SECONDS
 
     async def _clean_up(self, row: WorkspaceRow) -> None:
-        """Stop work and delete texts after an end; runs are cancelled with the keys with which they were begun."""
+        """Stop the work and delete the texts of a closed installation; its own keys are used to cancel its runs."""
         keys = await self._last_keys(row.identity)
         if runs := await self.store.stop_work(row.identity):
             with using_keys(keys):
@@ -373,7 +373,8 @@ class Workspaces:
         pair, now = (named.team_id, ours.id), self.clock()
         if not ours.is_enterprise_install or not named.team_id or named.team_id == ours.id:
             return
-        # Saved again after a while: an installation of the workspace's own deletes the row, and may itself end later.
+        # Save it again after a while: if the workspace gets an installation of its own, that deletes the row, and the
+        # row is needed again when that installation ends.
         if now - self._teams.get(pair, -CACHE_SECONDS) < CACHE_SECONDS:
             return
         await self.installations.remember_team(*pair)
@@ -384,7 +385,7 @@ class Workspaces:
 
 
 def is_allowed(identity: Identity, allowed: Collection[str]) -> bool:
-    """Return whether a workspace or organization may have the app: its id, or its organization's, is listed.
+    """Return whether a workspace or organization may have the app: its id, or its organization's, is in `allowed`.
 
     An installation for a whole organization needs the organization's id, whatever workspace it was made from.
     """

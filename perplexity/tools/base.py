@@ -41,7 +41,8 @@ class Tool:
     text is one line in square brackets.
 
     A tool is itself an asynchronous function with a name, a signature, annotations and a docstring, made from
-    `parameters`, for libraries that read these. Calling it never raises TypeError: wrong arguments are explained.
+    `parameters`, for libraries that read these. A call with wrong arguments returns a text that explains them, and
+    never raises TypeError.
     """
 
     name: str

@@ -167,7 +167,7 @@ class AgentStream:
         return [*self._started(event), *self._events(kind.removeprefix("response."), event)]
 
     def finish(self) -> list[Event]:
-        """Return nothing: without its terminal event, a stream is only a part of an answer."""
+        """Return no events, since a stream without its terminal event is only a part of an answer."""
         return []
 
     def _events(self, kind: str, event: Mapping[str, JSON]) -> list[Event]:
@@ -278,7 +278,7 @@ class AgentStream:
 
 
 def _response(event: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """Return the response of a terminal event. A failure may have none, but an `error` of its own instead.
+    """Return the response of a terminal event. An event of a failure may have an `error` instead of a response.
 
     https://github.com/perplexityai/perplexity-py (the type of `response.failed`)
     """

@@ -70,7 +70,7 @@ _DATA = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"])")
 
 
 def check(filters: Filters) -> None:
-    """Raise InvalidRequest for a mode: Brave searches the open web only."""
+    """Raise InvalidRequest for any mode except "web", since Brave searches the open web only."""
     if filters.mode not in {None, "web"}:
         raise InvalidRequest.for_field("mode", filters.mode, "Brave searches the open web only (mode web)")
 

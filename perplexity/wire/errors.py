@@ -1,4 +1,4 @@
-"""Turns an error status into an exception; no other module does. Pure."""
+"""Turns an error status into an exception; no other module does that. Pure."""
 
 from __future__ import annotations
 
@@ -204,8 +204,8 @@ def _error_class(status: int, kind: str, *, has_error: bool, error_map: ErrorMap
         return error_map.types[kind]
     if status >= 500 or (status == 403 and not has_error):
         return ServerError
-    # Credit that returns by itself is a rate limit: OpenRouter answers 402 while other requests hold the rest of the
-    # credit.
+    # A lack of credit that ends by itself is a rate limit: OpenRouter answers 402 while other requests hold the rest
+    # of the credit.
     return RateLimitError if status == 402 and waits else error_map.statuses.get(status, APIError)
 
 

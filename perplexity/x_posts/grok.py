@@ -79,7 +79,7 @@ class XaiWire(GrokWire):
             "tool_choice": "required",
             "max_turns": MAX_SEARCHES + 1,
             "text": {"format": {"type": "json_schema", "name": "pulse", "schema": SCHEMA, "strict": True}},
-            # Inline citations have another order than our numbers, and would be inside the JSON.
+            # Inline citations are numbered in another order than the posts, and would be inside the JSON.
             "include": ["no_inline_citations"],
             "store": False,
         }
@@ -151,7 +151,7 @@ class OpenRouterWire(GrokWire):
     def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
         """Return the body of a request. The search is forced, because Grok might answer from memory otherwise.
 
-        Only xAI's own endpoints search X; any other would be charged without a search:
+        Only xAI's own endpoints search X; a request to any other would be charged without a search:
         https://openrouter.ai/docs/guides/routing/provider-selection
         """
         days: dict[str, JSON] = {"from_date": since.isoformat(), "to_date": until.isoformat()}

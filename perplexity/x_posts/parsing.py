@@ -31,7 +31,7 @@ def post_url(url: str) -> str | None:
 
 
 def post_id(url: str) -> str:
-    """Return the number that identifies a post whatever author its address names; "" for any other page."""
+    """Return the number that identifies a post, whichever author its address names; "" for any other page."""
     match = _POST.match(url.strip())
     return match[1] if match else ""
 
