@@ -152,7 +152,8 @@ def _objects(events: Sequence[ServerSentEvent], *, last: bool = False) -> Iterat
 def _object(event: ServerSentEvent, *, last: bool) -> dict[str, JSON] | None:
     """Return an event's object, with its `type` taken from the event's name if the object lacks one.
 
-    Return None if the event has no object, such as a heartbeat: a stream that is paid for must not fail because of it.
+    Return None if the event has no object, such as a heartbeat, because a stream that is paid for must not fail because
+    of such an event.
     """
     data = event.data
     if not data.startswith("{") and not data.lstrip().startswith("{"):

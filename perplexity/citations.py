@@ -272,7 +272,7 @@ _JOINER = "\u2060"
 
 @dataclass(frozen=True, kw_only=True)
 class Marker:
-    """A reference in the text: `number` is the source's place in the list that is shown, from 1."""
+    """A reference in the text; `number` is the position of the source in the list that is shown, from 1."""
 
     number: int
     source: Source

@@ -237,7 +237,7 @@ class Completions:
     async def _wait_or_raise(
         self, failure: PerplexityError, question: Question, *, retries: Retries, deadline: Deadline
     ) -> None:
-        """Wait before the next stream; raise the error if none may be opened."""
+        """Wait before the next stream, or raise `failure` if no further stream may be opened."""
         await self.api.retries.wait_or_raise(failure, retries=retries, deadline=deadline)
         if question.before_retry is not None:
             await question.before_retry(failure)

@@ -288,7 +288,7 @@ def _as_perplexity_error(error: Exception, provider: Provider) -> PerplexityErro
 
 
 def _summary(error: PerplexityError) -> str:
-    """Return a failure in words that continue a sentence after the provider's name."""
+    """Return the rest of a sentence that begins with the provider's name, such as "could not be reached"."""
     if isinstance(error, InvalidRequest) and error.field and error.value:
         return say("does not take {field} {value}").format(field=error.field, value=error.value)
     if isinstance(error, MissingExtra) and error.command:

@@ -137,7 +137,7 @@ def newest_source_line(question: str, sources: Sequence[Source], *, today: date,
 def add_newest_source_line(answer: Answer, question: Question, *, now: float) -> Answer:
     """Return the answer with the line on its newest source, if one is due. `now` is in seconds since 1970.
 
-    The newest is searched among the cited sources, or among all if none is cited.
+    The newest source is searched among the cited sources, or among all if none is cited.
     """
     recency = question.filters.recency
     if question.schema is not None or max_age_days(question.text, recency) is None:

@@ -23,7 +23,7 @@ def is_empty_result(error: PerplexityError) -> bool:
 
 
 def with_reasons(sentence: str, error: PerplexityError) -> str:
-    """Return a sentence on missing results with the providers' reasons, such as pages left out."""
+    """Return a sentence on missing results with the providers' reasons, such as that pages were left out."""
     return " ".join([sentence, *_reasons(error)])
 
 

@@ -172,8 +172,8 @@ def is_retryable(error: PerplexityError) -> bool:
 def is_retryable_unpaid(error: PerplexityError) -> bool:
     """Return whether a search or a request for a list may be repeated.
 
-    Unlike a request for a model's answer, which has been paid for by then, it may also be repeated after an unreadable
-    reply with status 200.
+    Such a request costs nothing until it is answered, so it may also be repeated after an unreadable reply with status
+    200. A model's answer has been paid for by then.
     """
     return is_retryable(error) or (isinstance(error, MalformedResponse) and not error.too_large)
 

@@ -73,7 +73,7 @@ ToolFactory = Callable[[Question], Sequence[Tool]]
 class AgentLimits:
     """The limits of one run: model calls, tool calls, and seconds in all.
 
-    `retries` is how often a call of the model is repeated after a transient error.
+    `retries` is the number of times that a call of the model is repeated after a transient error.
     """
 
     steps: int = 6

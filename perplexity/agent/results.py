@@ -133,7 +133,7 @@ NO_RESULTS = "Nothing was found."
 
 @dataclass(kw_only=True)
 class SourceRegistry:
-    """The pages, queries, notes and costs of one run. Pages are numbered from 1; a repeated one keeps its number."""
+    """The pages, queries, notes and costs of one run. Pages are numbered from 1; a repeated page keeps its number."""
 
     pages: dict[str, Source] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)

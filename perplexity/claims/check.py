@@ -185,7 +185,7 @@ def usable_pages(results: Sequence[Source]) -> tuple[Source, ...]:
     """Return the pages that can be quoted, numbered from 1, with their excerpts prepared for the search for quotations.
 
     Sentences that address a model are left out, with their neighbours. Pages that address a model in their title, or
-    more than once, are left out, too. None of this is evidence.
+    more than once, are left out, too. Neither such sentences nor such pages are evidence.
     """
     prepared = (
         replace(page, title=prepare(page.title[:MAX_EXCERPT]), snippet=_evidence(page.snippet)) for page in results

@@ -151,7 +151,7 @@ def validate_claims(claims: Iterable[str]) -> tuple[str, ...]:
 
 
 def sentences_to_check(message: str) -> tuple[str, ...]:
-    """Return the sentences of a message that state something; if some have figures or names, only those.
+    """Return the sentences of a message that state something, or only those with figures or names if there are any.
 
     Left out are questions, mere addresses, code, tables, instructions to a model, and sentences that are too short or
     too long. A line that begins with a capital or a figure begins a sentence.

@@ -180,7 +180,9 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def read_input(words: Sequence[str], stdin: TextIO, *, expected: str) -> str:
-    """Return the words joined by spaces, or stdin for `-`, or for no words if stdin is not a terminal.
+    """Return the words joined by spaces, or the text from stdin.
+
+    Stdin is read if the only word is `-`, or if there are no words and stdin is not a terminal.
 
     Raises UsageError, in which `expected` names the text, if there is no text.
     """

@@ -57,7 +57,7 @@ def digits_of(written: str) -> str:
 
 
 def read_number(written: str) -> tuple[Plain, ...]:
-    """Return the possible readings of a match of `NUMBER`; none for a version or a number that is too long."""
+    """Return the possible readings of a match of `NUMBER`; empty for a version or a number that is too long."""
     if written[-1] in _FRACTIONS:
         whole = written[:-1]
         if len(whole) > MAX_DIGITS or not (whole == "" or whole.isdecimal()):

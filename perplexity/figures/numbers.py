@@ -88,7 +88,7 @@ class Number:
 
     @cached_property
     def amounts(self) -> tuple[Amount, ...]:
-        """The possible amounts, none for a version or a number that is too long."""
+        """The possible amounts; empty for a version or a number that is too long."""
         if self.value is None:
             return read_amounts(self.text, self.start, self.end)
         step = Decimal(1) if self.value % 1 == 0 else Decimal("0.05")
