@@ -52,7 +52,7 @@ class SourceList:
 
 
 def _number_for(source: Source, listed: dict[str, Source]) -> int:
-    """Return a source's number in a list by address, to which a new source is added."""
+    """Return the number of a source in `listed`, which has the sources by address; add the source if it is new."""
     address = safe_url(source.url) or source.url
     if address not in listed:
         listed[address] = replace(source, number=len(listed) + 1, aliases=())
@@ -272,7 +272,7 @@ def neutralize_line(text: str) -> str:
 
 
 def _break_markup(text: str) -> str:
-    """Return the text with a space in each tag and link, so that they are plain text; LaTeX is not affected."""
+    """Return the text with a space in each tag and link, which makes plain text of them and does not change LaTeX."""
     pieces = ((region.kind, text[region.start : region.end]) for region in regions(text))
     return "".join(_MARKUP.sub(r"\g<0> ", piece) if kind in _TEXT_KINDS else piece for kind, piece in pieces)
 

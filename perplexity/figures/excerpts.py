@@ -47,7 +47,7 @@ _TABLE_HEADS = {
     9: ("in billion", "in mrd", "in milliarden", "in €bn", "in $bn", "$ billion", "€ billion", "(billion",
         "($bn", "(€bn"),
 }  # fmt: skip
-"""Words in a table's head, in lower case, by the power of ten that its numbers are in."""
+"""Words in the head of a table, in lower case, by the power of ten by which they multiply the table's numbers."""
 _OF_A_CELL = frozenset({3, 6, 9})
 _CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
@@ -135,7 +135,7 @@ class Excerpt:
 
     @cached_property
     def _scales(self) -> frozenset[int]:
-        """The powers of ten that a table's numbers are in: 6 for "in millions"."""
+        """The powers of ten by which heads of tables multiply their numbers: 6 for "in millions"."""
         return frozenset(power for power, heads in _TABLE_HEADS.items() if self._has_words(heads))
 
     @cached_property
@@ -164,7 +164,7 @@ class Excerpt:
         return contains(self.text, written)
 
     def _has_words(self, words: Sequence[str]) -> bool:
-        """Return whether the text has a word that begins with one of `words`, in lower case."""
+        """Return whether the text in lower case contains one of `words`, also inside a longer word."""
         return any(word in self.lower for word in words)
 
     def has_date(self, date: WrittenDate) -> bool:
@@ -182,11 +182,11 @@ class Excerpt:
         return ends and self._has_plain(f"{count} months")
 
     def _has_plain(self, written: str) -> bool:
-        """Return whether the text has a number that is followed by its unit."""
+        """Return whether the text has, in any form, a number that is `written` with its unit, such as "6 months"."""
         return self.has_number(Number(written, 0, len(written.split(" ", maxsplit=1)[0])))
 
     def has_fraction(self, fraction: Fraction) -> bool:
-        """Return whether the text has a fraction, in words, as a percentage or in basis points."""
+        """Return whether the text has a fraction in words, in percent, in basis points or as a ratio of two numbers."""
         exact = float(fraction.percentage)
         if fraction.of_a_point:
             return self._has_plain(f"{fraction.percentage} %")
@@ -226,7 +226,7 @@ class Excerpt:
         return self.dates.has_year(int(first)) and self.dates.has_year(int(first[:2] + last))
 
     def has_pair(self, first: str, second: str) -> bool:
-        """Return whether two numbers are next to each other, in either order."""
+        """Return whether two numbers are next to each other in digits, in either order, or both anywhere in words."""
         if (first, second) in self._neighbours or (second, first) in self._neighbours:
             return True
         if len(second) > 3:
@@ -268,7 +268,7 @@ class Excerpt:
     def has_name(self, prefix: str, written: str, suffix: str) -> bool:
         """Return whether the text has a number with the letters that make a name of it, as in "A380" and "5G".
 
-        The formula of a gas, such as CO2, is no figure.
+        The formula of a gas, such as CO2, always counts as found, because it is no figure.
         """
         if _CHEMICAL.fullmatch(f"{prefix}{written}{suffix}"):
             return True
@@ -452,7 +452,7 @@ class Excerpt:
         return seconds in durations or amount.bare in self.dates.clock_parts
 
     def _follows(self, mine: Number) -> bool:
-        """Return whether a number can be computed from others of the text."""
+        """Return whether a number of the sentence can be computed from numbers of the excerpt."""
         text, start, end = mine.text, mine.start, mine.end
         sign = -1 if mine.is_negative else 1
         compared, added = compares(text, start, end), adds(text, start, end)
@@ -471,7 +471,7 @@ class Excerpt:
         )
 
     def _likely(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:
-        """Return the likeliest meaning of a number: with a unit, and read as in the text's language."""
+        """Return the likeliest amount of a number: one with a unit if there is any, read as in the text's language."""
         return self._in_its_language(tuple(amount for amount in amounts if amount.unit) or amounts, written)[:1]
 
     def _in_its_language(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:

@@ -74,7 +74,7 @@ def find_figures(text: str) -> Iterator[Figure]:
 
 
 def _of_dates(has: Callable[..., bool], **arguments: object) -> Callable[[Excerpt], bool]:
-    """Return a test of an excerpt's dates and times."""
+    """Return a test that calls `has`, a method of `SourceDates`, on an excerpt's dates."""
     return lambda excerpt: has(excerpt.dates, **arguments)
 
 
@@ -133,7 +133,7 @@ def _pairs(text: str) -> Iterator[Figure]:
 
 
 def _pairs_apart(text: str) -> Iterator[re.Match[str]]:
-    """Yield two numbers joined by a hyphen, without letters or a unit."""
+    """Yield the matches of two numbers joined by a hyphen that have no letters before them and no unit."""
     for match in _PAIR.finditer(text):
         start, end = match.span()
         if not (letters_around(text, start, end)[0] or unit_before(text, start) or read_suffix(text, end).end > end):

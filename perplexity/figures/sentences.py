@@ -108,7 +108,7 @@ class _Change(NamedTuple):
 
 
 def _changes(document: Document, markers: Sequence[tuple[int, int]]) -> list[_Change]:
-    """Return markers, links, inline code and formulas in order, none inside another."""
+    """Return the changes for markers, links, inline code and formulas, in their order in the document."""
     found = [_Change(place, place + len(_MARK), number) for place, number in markers]
     for start, end, meaning in unknown_links(document, _NO_SOURCES):
         found.append(_Change(start, end, 0, meaning.text, meaning.text))
@@ -131,7 +131,7 @@ def _unread(start: int, end: int, text: str) -> _Change:
 
 
 def _stretches(document: Document) -> Iterator[tuple[int, int]]:
-    """Yield the paragraphs, the headings and the rows of tables."""
+    """Yield the start and the end of each paragraph, heading and row of a table."""
     lines = document.lines
     for block in document.blocks:
         if block.kind in _WITH_TEXT:
@@ -153,7 +153,7 @@ class _Stretch:
         self._marks: list[tuple[int, int]] = []
 
     def read(self, text: str, start: int, end: int, changes: Sequence[_Change]) -> None:
-        """Add a stretch of a document."""
+        """Add a document's text from `start` to `end`, with the changes in it."""
         place = start
         for index in range(bisect_left(changes, (start,)), len(changes)):
             change = changes[index]
@@ -199,7 +199,7 @@ class _Stretch:
 
 
 def _sentence(shown: str, checked: str, marks: Sequence[tuple[int, int]], start: int) -> Iterator[Sentence]:
-    """Yield a sentence without the spaces around it and before its markers."""
+    """Yield the sentence without spaces around it and before its markers, or nothing if no text is left."""
     left, right = len(shown) - len(shown.lstrip(" |\n")), len(shown.rstrip(" |\n"))
     drops, last = [], left
     for place in dict.fromkeys(place - start for place, _ in marks):
@@ -233,7 +233,7 @@ def _ends(text: str, marks: set[int]) -> Iterator[int]:
 
 
 def _ends_sentence(text: str, stop: re.Match[str], following: re.Match[str]) -> bool:
-    """Return whether a point before a space ends a sentence."""
+    """Return whether the punctuation `stop`, which a space follows, ends a sentence."""
     if following[1].islower() or stop[0] != ".":
         return not following[1].islower()
     word = _LAST_WORD.search(text, max(0, stop.start() - 20), stop.start())
