@@ -68,13 +68,13 @@ _SET_BY_ADMINS = "SELECT 1 FROM budgets WHERE team_id <> '' AND scope = 'user' A
 
 
 async def with_first_budget(settings: Settings, connection: AsyncConnection[DictRow]) -> Settings:
-    """Return the settings; if they set no budget per person and day, add the one saved in a new database."""
+    """Return the settings; if they set no budget per person and day, add the one that the database began with."""
     row = await (await connection.execute(_BEGUN_WITH)).fetchone() if settings.user_budget_unset else None
     return settings.model_copy(update={"budget_user_day_usd": Decimal(row["amount"]).scaleb(-6)} if row else {})
 
 
 async def first_budget_in_force(settings: Settings, connection: AsyncConnection[DictRow]) -> int | None:
-    """Return the budget per person and day saved in a new database; None if the settings or an admin replace it."""
+    """Return the budget per person and day that the database began with; None if settings or an admin replace it."""
     begun = (await with_first_budget(settings, connection)).budgets
     if begun == settings.budgets or await (await connection.execute(_SET_BY_ADMINS)).fetchone():
         return None

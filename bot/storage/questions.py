@@ -121,7 +121,7 @@ def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
 SPENDS_PAUSED = -2
 
 USER_TEAM_SECONDS = 600.0
-"""How long a person's workspace according to an event is valid."""
+"""How long an event's statement on which workspace a person belongs to is used."""
 
 
 CONTINUES_MINUTES = 10
@@ -294,7 +294,7 @@ class QuestionStore:
         return replace(question, queue=lane)
 
     async def twin_place(self, question: NewQuestion) -> Place | None:
-        """Return the place of the same question of the same person while that waits for its turn, else None."""
+        """Return the place of the person's same question that already waits for its turn; None if there is none."""
         values = vars(question) | {"text": storable(question.text)}
         row = await self._pool.fetch_one(queries.TWIN, values)
         return (await self.places([row["id"]])).get(row["id"]) if row and row["id"] else None

@@ -72,10 +72,10 @@ MAX_LAST_SIZE = 11_000
 MAX_TRIES = 3
 
 FIRST_STATUS_SECONDS = 1.0
-"""The seconds after the start before which no search is shown; `PACE_SECONDS` apply if that message shows the text."""
+"""The first searches are shown after this many seconds, or after `PACE_SECONDS` if the same message shows the text."""
 
 ONCE_SECONDS = 2.0
-"""The seconds after the start when progress is shown that can be shown only once; twice as many if no page is known."""
+"""Progress that can be shown only once is shown after this many seconds, or after twice as many if no page is known."""
 
 USES_BEFORE_END = 2
 """How often the response_url is used before the answer, for its progress and its first sentences."""

@@ -35,8 +35,8 @@ class ClearUp:
 
     An action that closes a question from outside sets `uncleared_since` in the same transaction: a click on Stop,
     Slack's own stop, an edit, "Ask again", the deletion of its message, the erasure of its asker's data. So does the
-    deletion of a message that was answered. The worker that loses the question clears up. If there is none, or it dies,
-    the sweep enqueues the question again, and the worker that finds it closed clears up.
+    deletion of a message that was answered. The worker that loses the question clears up. If no worker had claimed the
+    question, or its worker dies, the sweep enqueues the question again, and the worker that finds it closed clears up.
 
     - Its background runs are cancelled.
     - Its streams are ended, including one whose start got no clear reply. Those of a withdrawn question are deleted.

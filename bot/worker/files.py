@@ -43,7 +43,7 @@ _SENTENCES: dict[Fate, str] = {
     "type": N_("I left out {files}: I read images and PDFs only."),
     "refused": N_("I couldn’t read {files}: Slack didn’t give me the file."),
 }
-"""The sentence on files for each fate. An answer says them in this order."""
+"""The sentence on files by what became of them. An answer has these sentences in this order."""
 
 
 def named(files: Sequence[SharedFile]) -> str:

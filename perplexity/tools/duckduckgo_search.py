@@ -35,7 +35,7 @@ def create_duckduckgo_tool(
 ) -> Tool:
     """Return the tool; its handler takes `query` and returns title, snippet and address of each page as text.
 
-    `provider` searches: DuckDuckGo or any other. `max_results` limits the pages, from 1 to 20. `on_attempt` is called
+    `provider` may be DuckDuckGo or any other. `max_results` limits the pages, from 1 to 20. `on_attempt` is called
     after each search; the default logs it. A search that fails in any way is logged and returns a text that says so.
     Raises InvalidRequest for an invalid number.
     """

@@ -149,7 +149,7 @@ def lazy_tool(
 
 
 def with_reporting(provider: Provider, on_attempt: OnAttempt | None) -> Provider:
-    """Return a provider that does the same and reports its attempts to `on_attempt`.
+    """Return a provider that asks `provider` and reports the attempts to `on_attempt`.
 
     If `on_attempt` is None, attempts are logged. A `Fallback` is then returned unchanged, since it logs its attempts
     itself or calls a hook of its own.

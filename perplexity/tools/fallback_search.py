@@ -36,7 +36,7 @@ def create_websearch_tool(
 ) -> Tool:
     """Return the tool; its handler takes `query` and returns an answer, its references and the provider.
 
-    `provider` answers: a `Fallback`, whose own deadlines apply too, or a single provider. `now` returns seconds since
+    `provider` is a `Fallback`, whose own deadlines apply too, or a single provider. `now` returns seconds since
     1970. `on_attempt` is called after each attempt; the default logs it.
     """
     return _tool(with_reporting(provider, on_attempt), now=now)

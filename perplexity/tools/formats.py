@@ -20,26 +20,38 @@ ANNOTATIONS: Mapping[str, JSON] = {
     "idempotentHint": False,
     "openWorldHint": True,
 }
-"""Every tool reads the web and changes nothing; results change with the web."""
+"""The MCP annotations of every tool: a tool reads the web and changes nothing, and its results change with the web."""
 
 
 def to_openai_chat(tool: Tool) -> dict[str, JSON]:
-    """Return the tool for `tools` in Chat Completions: https://platform.openai.com/docs/api-reference/chat/create."""
+    """Return the tool as an entry of `tools` in a request to OpenAI's Chat Completions.
+
+    https://platform.openai.com/docs/api-reference/chat/create
+    """
     return {"type": "function", "function": _function(tool)}
 
 
 def to_openai_responses(tool: Tool) -> dict[str, JSON]:
-    """Return the tool for `tools` in Responses: https://platform.openai.com/docs/api-reference/responses/create."""
+    """Return the tool as an entry of `tools` in a request to OpenAI's Responses.
+
+    https://platform.openai.com/docs/api-reference/responses/create
+    """
     return {"type": "function", **_function(tool)}
 
 
 def to_anthropic(tool: Tool) -> dict[str, JSON]:
-    """Return the tool for `tools` in Messages: https://docs.claude.com/en/api/messages."""
+    """Return the tool as an entry of `tools` in a request to Anthropic's Messages.
+
+    https://docs.claude.com/en/api/messages
+    """
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
 def to_mcp(tool: Tool) -> dict[str, JSON]:
-    """Return the tool for an MCP server's list: https://modelcontextprotocol.io/specification (server, tools)."""
+    """Return the tool as an entry of an MCP server's list of tools.
+
+    https://modelcontextprotocol.io/specification (server, tools)
+    """
     listed = {
         "name": tool.name,
         "description": tool.description,

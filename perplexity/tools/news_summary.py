@@ -42,7 +42,7 @@ def create_news_summary_tool(
 ) -> Tool:
     """Return the tool; its handler takes `category` and `topic` and returns stories, their references and the provider.
 
-    `provider` answers: a `Fallback`, whose own deadlines apply too, or a single provider. `now` returns seconds since
+    `provider` is a `Fallback`, whose own deadlines apply too, or a single provider. `now` returns seconds since
     1970. `on_attempt` is called after each attempt; the default logs it.
     """
     return _tool(with_reporting(provider, on_attempt), now=now)
