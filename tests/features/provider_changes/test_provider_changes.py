@@ -92,7 +92,7 @@ def test_a_mix_of_longer_answers_is_no_other_price() -> None:
     ],
 )
 def test_a_change_is_a_sentence(change: ProviderChange, sentence: str) -> None:
-    assert change_sentence(PRESET, change) == f"Since 2026-03-01 09:00 UTC, fast at Perplexity {sentence}"
+    assert change_sentence(PRESET, change) == f"Since 2026-03-01 09:00 UTC, “fast” at Perplexity {sentence}"
 
 
 def test_a_change_of_searches_is_said_in_german() -> None:
@@ -144,9 +144,9 @@ async def test_an_answer_is_compared_with_those_before_it__and_admins_see_a_chan
         for one in observations(20, begin=60, model="new"):
             await look([one])
         await look(observations(60, begin=80, model="new"))
-        shown = json.dumps(await changes_section("T1", "U1", changes=changes))
+        shown = json.dumps(await changes_section("T1", "U1", changes=changes), ensure_ascii=False)
 
     assert await harness.rows("SELECT kind, before, after FROM provider_changes") == [("model", "old", "new")]
     assert await harness.rows("SELECT count(*) FROM provider_answers") == [(112,)]
-    assert "Since 2026-03-01 10:00 UTC, fast at Perplexity is served by new instead of old." in shown
+    assert "Since 2026-03-01 10:00 UTC, “fast” at Perplexity is served by new instead of old." in shown
     assert b'provider_changes{kind="model",provider="Perplexity"} 1.0' in changes.metrics.page()
