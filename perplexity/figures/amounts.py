@@ -49,7 +49,7 @@ class Plain(NamedTuple):
 
 
 def digits_of(written: str) -> str:
-    """Return the digits of a number without the zeros at both ends, which separators and multipliers do not change."""
+    """Return the digits of a number without zeros at both ends, so that separators and multipliers do not matter."""
     if written[-1] in _FRACTIONS:
         values = read_number(written)
         return str(values[0].value).replace(".", "").strip("0") if values else ""
@@ -119,9 +119,10 @@ _MOST_WORDS = 5
 
 
 class Suffix(NamedTuple):
-    """The words after a number: possible powers of ten, the unit, and where they end.
+    """The multiplier and the unit after a number; `end` is the position where they end.
 
-    The powers are those of the multiplier and the unit together; `unit_exponent` is the unit's own.
+    `exponents` are the possible powers of ten of the multiplier and the unit together, `unit_exponent` is the power of
+    ten of the unit alone.
     """
 
     exponents: tuple[int, ...] = (0,)
@@ -184,7 +185,7 @@ def in_base(amount: Amount) -> tuple[str, Decimal, Decimal]:
 
 
 def power_end(text: str, start: int, end: int) -> int:
-    """Return the end of the power of ten after a number, as in "3 × 10^8" and "10^6"; without one, the number's end."""
+    """Return where the power of ten after a number ends, as in "3 × 10^8" and "10^6"; `end` if there is no power."""
     power = _POWER.match(text, end) or (_POWER_ALONE.match(text, end) if text[start:end] == "10" else None)
     return power.end() if power else end
 

@@ -77,7 +77,7 @@ _RATE = re.compile(r"[ -]?(?:per [^\W\d_]{1,20} )?(?:/ ?|per |an? |each |every |
 
 
 class Number:
-    """A number in a text, from `start` to `end`. `value` is set for a number in words."""
+    """A number in a text, from `start` to `end`. `value` is None for a number in digits."""
 
     def __init__(self, text: str, start: int, end: int, value: Decimal | None = None) -> None:
         self.text, self.start, self.end = text, start, end
@@ -245,7 +245,7 @@ def has_same_name(mine: Number, other: Number) -> bool:
 
 
 def _initials(number: Number) -> set[str]:
-    """Return the first letters of the words next to a number: "3D" and "14 W" abbreviate them."""
+    """Return the first letters of the words next to a number; "3D" and "14 W" abbreviate such words to them."""
     before = _WORD_BEFORE.search(number.text, max(0, number.start - 24), number.start)
     after = _WORD_AFTER.match(number.text, number.end)
     return {match[1][0].lower() for match in (before, after) if match}
@@ -287,12 +287,12 @@ def unit_follows(text: str, end: int, unit: str) -> bool:
 
 
 def in_table(amount: Amount) -> bool:
-    """Return whether an amount comes from a table whose head has its scale."""
+    """Return whether an amount without a unit was multiplied because it is in a table (see `Excerpt._scaled`)."""
     return amount.unit == "?"
 
 
 def _is_money(mine: Amount, other: Amount) -> bool:
-    """Return whether one of two large numbers is an amount of money and the other may be: "nearly a billion"."""
+    """Return whether one of two amounts is money and the other, such as "nearly a billion", may be money."""
     without, with_unit = (mine, other) if mine.unit == "" else (other, mine)
     return without.unit == "" and without.is_scaled and with_unit.unit in CURRENCIES
 
