@@ -158,7 +158,7 @@ async def news_summary(
         topic=topic,
         filters=filters,
         since=since and since.astimezone(UTC),
-        now=now,
+        now=now.astimezone(UTC),
         min_stories=MIN_STORIES,
         max_stories=MAX_STORIES * (1 if since is None else _days(now - since)),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
@@ -315,6 +315,15 @@ async def test_news_since_a_moment_are_the_more_stories_the_longer_ago_it_is(hou
     (question,) = provider.questions
     assert question.filters == Filters(after=since.date() - timedelta(days=1))
     assert f"technology news since {since:%Y-%m-%d %H:%M} and list 5 to {most} stories" in question.messages[0].content
+
+
+async def test_the_moment_is_told_in_utc_whatever_its_zone() -> None:
+    provider = NewsHarness(lines(5))
+
+    await news_summary(provider, category="tech", now=NOW.astimezone(timezone(timedelta(hours=9))))
+
+    (question,) = provider.questions
+    assert "It is 2026-11-21 14:05, UTC." in question.messages[0].content
 
 
 async def test_a_topic_alone_is_looked_for_in_all_news() -> None:
