@@ -117,10 +117,10 @@ class Application:
 
     async def _stop(self, workers: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None] | None) -> None:
         """Finish the work and close everything. The time limits of the steps add up to less than hosts allow."""
-        # The playground acts as Slack, so it must accept the answers that are still being posted.
         closing = (
             asyncio.create_task(_run_within(CLOSE_SECONDS, self.socket.close())) if self.socket is not None else None
         )
+        # The playground acts as Slack, so it must accept the answers that are still being posted.
         if self.server is not None and self.playground is None:
             await self.server.stop_accepting()
         if sweep is not None:

@@ -625,7 +625,8 @@ def _explain(problem: ErrorDetails) -> str:
     secret = "SecretStr" in str(field.annotation) or _LIKE_A_SECRET.search(str(problem["input"]))
     shown = "" if secret else f" cannot be {problem['input']!r}"
     allowed = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
-    # The message on a secret setting never quotes a value, but names the beginnings of secrets.
+    # Nothing is masked in the message on a secret setting: it never quotes a value, and it says how the secret must
+    # begin, such as "xoxb-".
     if "SecretStr" not in str(field.annotation):
         allowed = " ".join("…" if _LIKE_A_SECRET.search(word) else word for word in allowed.split(" "))
     for theirs, ours in _REPLACEMENTS:

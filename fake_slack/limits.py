@@ -1,4 +1,4 @@
-"""Slack's limits on messages and views, as documented or measured; independent of the app's code that keeps them.
+"""Slack's limits on messages and views, as documented or measured, and not taken from the app's own code.
 
 `block_kit.json` says what each block, element and view may contain; this module has the rules that span several of
 them.

@@ -317,7 +317,7 @@ def number_citations(text: str, sources: Sequence[Source]) -> CitedText:
 
 
 def number_each(texts: Iterable[str], sources: Sequence[Source]) -> list[CitedText]:
-    """Return the result of `number_citations` for each of several texts about the same sources, without `others`."""
+    """Return the result of `number_citations` for each text, all with the same sources; `others` is always empty."""
     known = index_sources(sources)
     return [_cited(text, known, ()) for text in texts]
 

@@ -197,7 +197,7 @@ class _Writer:
         return "\n".join(line[min(indents, default=0) :] for line in lines)
 
     def _below(self, end: int, where: _Place, inner: str) -> str:
-        """Return the text that begins the line below a code block if its paragraph continues."""
+        """Return the beginning of the line below a code block; empty if the paragraph does not continue there."""
         past = self._past(end, where)
         if past >= len(self._text) or (past == end and self._text[end] in "\r\n"):
             return ""

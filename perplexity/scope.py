@@ -81,8 +81,8 @@ class RequestLog:
 class Scope:
     """The `keys` to use instead of the configured ones, and the `log` of sent requests; either may be None.
 
-    `say` translates texts for people, and `day` a day such as "7 Oct 2025"; without them they are English. An
-    application may use a subclass with further values for its own code.
+    `say` translates a text for people, and `day` translates a date such as "7 Oct 2025"; by default both leave them in
+    English. An application may use a subclass with further values for its own code.
     """
 
     keys: OwnKeys | None = field(default=None, repr=False)

@@ -248,7 +248,7 @@ def _seam(message: str) -> _Seam:
     if last.kind is BlockKind.FENCE and is_open_code(document, last):
         before = line[: line.find(last.markup)]
         inner = re.sub(r"[^\s>]", " ", before)
-        # Indented code is continued in a list item: outside of one, the indented line that closes it might not count.
+        # An indented fence is continued in a list item, because elsewhere its indented last line might not close it.
         item = before if before.strip() else f"{'-':<{len(before)}}" if len(before) > 1 else before
         return _Seam(closing=f"\n{inner}{last.markup}", opening=f"{item}{last.markup}{last.info}\n")
     return _Seam(in_paragraph=document.blocks[-1].depth == 0 and last.kind is BlockKind.PARAGRAPH)

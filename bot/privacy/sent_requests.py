@@ -106,7 +106,7 @@ def current_sent_log() -> SentLog | None:
 class SentRequests:
     """The requests sent for a question, in order, and the number of redactions of each kind in them.
 
-    `not_kept` counts, by the number of a request from 1, the requests after it whose texts were too long to save.
+    `not_kept` maps a request's number, counted from 1, to how many requests after it were too long to save.
     """
 
     requests: tuple[SentRequest, ...] = ()

@@ -228,7 +228,7 @@ class Postmaster:
 
 @dataclass(frozen=True, kw_only=True)
 class _ServerUser:
-    """The user that runs the programs: this process's user (`uid` is None), or another user if that is root."""
+    """The user that runs the programs: this process's own (`uid` is None), or another one if this process is root's."""
 
     uid: int | None = None
     gid: int | None = None

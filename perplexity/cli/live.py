@@ -72,7 +72,7 @@ class StreamingMarkdown:
 
 
 def _last_block_start(text: str) -> int:
-    """Return the start of the last top-level block outside formulas, whose lines can look like blocks."""
+    """Return where the last top-level block starts, ignoring lines inside formulas that only look like blocks."""
     starts = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
     document = parse(text)
     begun = [starts[block.start] for block in document.blocks if block.depth == 0]

@@ -115,7 +115,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return a parser for the arguments `words`, which sets `command` to the CliCommand that they name."""
+    """Return the parser, which sets `command` to the chosen CliCommand. `words` are the arguments, for its hints."""
     root = _Parser(prog=PROGRAM, description="Searches the web and answers from it, with sources.", allow_abbrev=False)
     root.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = root.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)

@@ -298,7 +298,7 @@ class Excerpt:
         )
 
     def _is_same(self, mine: Number, other: Number) -> bool:
-        """Return whether `other`, a number in the excerpt, equals `mine`, the sentence's number with these digits."""
+        """Return whether `other`, a number in the excerpt, equals `mine`, the sentence's; both have the same digits."""
         if other.in_words:
             return self._is_same_in_words(mine, other)
         for theirs in self._scaled(other, in_cell=True) if mine.is_scaled else other.amounts:

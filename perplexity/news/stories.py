@@ -267,6 +267,6 @@ def _similarity(one: Keywords, other: Keywords) -> float:
 
 
 def _overlap(common: float, mine: float, theirs: float) -> float:
-    """Return the mean of two shares: that of `common` in the lower of the two weights, and that in both together."""
+    """Return the mean of two ratios: `common` to the lower weight (at most 1), and `common` to the mean weight."""
     least = min(mine, theirs)
     return (min(common / least, 1.0) + 2 * common / (mine + theirs)) / 2 if least else 0.0

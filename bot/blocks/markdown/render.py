@@ -210,7 +210,7 @@ class _Layout:
     def fits(self, start: int, end: int) -> bool:
         """Return whether a run of segments fits into one part.
 
-        At the start of a part, the first segment may begin a block that the sums count with the segment before it.
+        The sums may count the block of the first segment with the segment before the run, so one block is kept spare.
         """
         return self.weight(start, end) <= self.room and self.blocks[end] - self.blocks[start] < PART_BLOCKS
 

@@ -171,10 +171,10 @@ async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head
 
 
 async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
-    """Return the workspaces that must have a log, because other tables have rows of events that the log records.
+    """Return the workspaces that must have a log: other tables show that something happened there that is logged.
 
-    Workspaces with waiting entries are left out. If recording has ever failed, the times are left open: the lost entry
-    may have been the first or the last.
+    Workspaces with waiting entries are left out. If recording has ever failed, `since` and `until` are None, because
+    the lost entry may have been the first or the last.
     """
     lost = await (await connection.execute(_LOST_EVER)).fetchone() or {}
     rows = await (await connection.execute(_USED)).fetchall()
