@@ -36,7 +36,7 @@ _WRONG_PACKAGE = (
 
 
 def wrong_package() -> str | None:
-    """Return a sentence with the problem and its fix; None if `import perplexity` finds this project's package.
+    """Return a sentence with the fix if `import perplexity` finds a wrong package; None if it finds this project's.
 
     The check itself does not import `perplexity`. If Perplexity's SDK (`perplexityai` on PyPI) is installed in the same
     environment, both packages are in one folder: the `__init__.py` that was installed later has replaced the other one,
@@ -71,7 +71,7 @@ DEFAULT_MAX_USD = 500_000
 
 STOPPABLE = ("run", "worker", "migrate", "rotate-keys")
 PRINTING = ("doctor", "manifest", "install-url")
-"""The commands of the core that only print."""
+"""The commands of the core that only print. They fail at once if the standard output is closed."""
 
 ORDER = (
     "run", "worker", "migrate", "doctor", "export", "erase", "manifest", "audit", "install-url", "provider-key",
@@ -415,8 +415,8 @@ async def _workspace_in(conninfo: str) -> str | None:
 async def _with_first_budget(settings: Settings, conninfo: str) -> tuple[Settings, str]:
     """Return the settings with the database's first budget, and a line on this budget for the terminal.
 
-    A new installation begins with a first budget per person and day. The settings stay as they are if they set this
-    budget themselves. The line is empty unless the first budget is in force.
+    A new installation begins with a first budget per person and day. If the settings set a budget per person and day,
+    they are returned unchanged. The line is empty unless the first budget is in force.
     """
     from bot.budgets.sentences import first_budget_sentence
     from bot.commands.base import ROOT_COMMAND

@@ -107,10 +107,10 @@ POOL_SECONDS = 10.0
 
 @dataclass(kw_only=True)
 class _Parts:
-    """The parts of a process on open resources; most are built when another part, or the application, first uses them.
+    """The parts of a process; most are built when another part, or the application, first uses them.
 
-    `work`, `acks` and `health` are connection pools: for the work on questions, for acknowledgements, and for
-    heartbeats and the public health pages.
+    The resources that the parts need are open already. `work`, `acks` and `health` are connection pools: for the work
+    on questions, for acknowledgements, and for heartbeats and the public health pages.
     """
 
     settings: Settings
@@ -177,7 +177,7 @@ class _Parts:
         self.users = SlackUsers(client, profiles=self.profiles)
 
     def _connect_slack(self) -> None:
-        """Set the parts that differ between one workspace with its own token and workspaces that install by OAuth."""
+        """Set the parts that depend on whether there is one workspace with a token, or many that install by OAuth."""
         settings, slack, cancel_runs = self.settings, self.slack, self.stopping.start_runs
         self.installation: Installation | Workspaces
         self.read_token: Callable[[], Awaitable[str]]
@@ -471,7 +471,7 @@ class _Parts:
     @cached_property
     def notices(self) -> AdminNotices:
         async def told(team_id: str) -> list[str]:
-            # The people who have set budgets, unless they are no longer admins.
+            # People who have set budgets are told, too, unless they are no longer admins.
             setters = await self.budgets.setters(team_id)
             still = [one for one in setters if await self.admins.verify_admin(one) is not False]
             groups = [one for one in self.settings.named_admins if one not in self.settings.admins]
@@ -555,7 +555,10 @@ class _Parts:
         )
 
     def forms(self, choices: ChoiceStore) -> Mapping[str | None, Opening]:
-        """Return the functions that open a form if a command is typed alone, by its name; "" is the umbrella's."""
+        """Return, by the name of a command, the function that opens a form if the command is typed alone.
+
+        The name of the umbrella command is "" here.
+        """
         asks = ["", *(command.name for command in self.commands if command.form is not None)]
         forms: dict[str | None, Opening] = dict.fromkeys(asks, partial(ask.open_from_command, choices=choices))
         for one in self.running:

@@ -26,7 +26,10 @@ class AuditWriter:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def run(self) -> None:
-        """Chain entries until cancelled. Failures are logged and retried; entries are recorded without this task."""
+        """Chain entries until cancelled. Failures are logged and retried.
+
+        Other code records the entries, so they are recorded even while this task does not run.
+        """
         while True:
             try:
                 while await self.audit.write():

@@ -2,13 +2,13 @@
 
 1. The rules of the workspace and the channel: sites, models, effort, instructions.
 2. Sharing: a question that the app itself offers may get an answer that was given before. This step comes after the
-   rules, because the answer depends on them.
+   rules, because an answer depends on the rules.
 3. Redaction. It is the last step to change a text, and no command can leave it out.
 
-These steps surround the fallback chain, the agent and the source of posts. A fourth step is further inside: around each
-paid provider of the chain, so that every attempt counts, around the source of posts, and around the agent's model.
+These steps surround the fallback chain, the agent and the source of posts. The fourth step is further inside:
 
-4. The budget.
+4. The budget. This step surrounds each paid provider of the chain, so that every attempt counts. It also surrounds the
+   source of posts and the agent's model.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Chain:
         self._reasoning_effort = reasoning_effort
 
     def within(self, rules: Sequence[Rules] = NO_PREFERENCES.rules, *, sharing: Sequence[Step] = ()) -> Services:
-        """Return the services for a question that is asked under these rules; `sharing` are the steps for step 2.
+        """Return the services for a question asked under these rules; `sharing` has the steps that share answers.
 
-        The rules do not apply to `Services.model`, which only reads a given text that was found within the rules.
+        The rules do not apply to `Services.model`: it only reads a given text, which was found within the rules.
         """
         restricting: list[Step] = []
         tools: list[Step] = []

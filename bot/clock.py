@@ -12,7 +12,7 @@ utc_now = partial(datetime.now, UTC)
 
 
 async def wait_for_any(*events: Awaitable[object], seconds: float | None = None) -> bool:
-    """Wait until one of the `events` ends; return False if none does within `seconds`. The others are cancelled."""
+    """Wait until one of the `events` ends, and cancel the other ones. Return False if none ends within `seconds`."""
     tasks = [asyncio.ensure_future(event) for event in events]
     try:
         done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -33,8 +33,8 @@ _DATABASE_NEWER = (
 class Subcommand:
     """A subcommand of `python -m bot`; `run` returns the exit code.
 
-    A subcommand that `only_prints` fails at once if the standard output is closed. The parsed arguments that `run`
-    receives contain the parts of the features as `brought`.
+    A subcommand that `only_prints` fails at once if the standard output is closed. `run` receives the parsed arguments,
+    whose attribute `brought` has the parts of the features.
     """
 
     name: str

@@ -99,11 +99,11 @@ class NotClearedUp(Exception):
 class NotOurs(Exception):
     """Only another process can answer a question.
 
-    The error's text is the question's command if only a newer version knows this command. It is the id of the
-    question's workspace if the question belongs to another installation, or if only other processes have the key that
-    decrypts the workspace's token.
+    If only a newer version of the app knows the question's command, the error's text is this command. Otherwise the
+    text is the id of the question's workspace: the workspace belongs to another installation, or only other processes
+    have the key that decrypts its token.
     """
 
 
 class Undecryptable(Exception):
-    """A ciphertext was made with a key that is not in the ring or for another column, or it was changed."""
+    """A ciphertext was changed, was made for another column, or was made with a key that is not in the ring."""

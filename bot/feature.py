@@ -116,7 +116,7 @@ class SettingsTable(Protocol):
         ...
 
     async def change(self, team_id: str, values: Mapping[str, object]) -> None:
-        """Set values, and remove those that are None. The audit log records the change without a person."""
+        """Set values, and remove those that are None. The audit log names no person for the change."""
         ...
 
     async def explain(self, team_id: str, user_id: str, channel_id: str) -> Sequence[tuple[str, str, str]]:

@@ -41,7 +41,7 @@ class JsonLines(logging.Formatter):
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            # After the event's name, a message repeats the fields, for programs that use another formatter.
+            # The rest of a message repeats the fields, for other formatters; here only the event's name is needed.
             "event": str(record.msg).partition(" ")[0] if ours else "library.message",
         }
         line |= {name: value for name, value in vars(record).items() if name in FIELDS}

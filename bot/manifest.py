@@ -33,7 +33,7 @@ EVENTS = {
     "app_uninstalled": "The app was removed: its work ends and its texts are deleted.",
     "tokens_revoked": "The bot token was revoked: digests pause and open questions end.",
 }
-"""Slack's events for the app, and the reasons. https://docs.slack.dev/reference/events"""
+"""The events that Slack sends to the app, each with its reason. https://docs.slack.dev/reference/events"""
 
 ORGANIZATION_EVENTS = {
     "team_access_granted": "An organization lets more of its workspaces use the app that it has installed.",
@@ -42,7 +42,7 @@ ORGANIZATION_EVENTS = {
 """Additional events if whole organizations can install the app."""
 
 Shortcut = tuple[Literal["global", "message"], str, str, str]
-"""Type, name, callback_id and description. https://docs.slack.dev/interactivity/implementing-shortcuts"""
+"""A shortcut's type, name, callback_id and description. https://docs.slack.dev/interactivity/implementing-shortcuts"""
 
 SHORTCUTS: tuple[Shortcut, ...] = (
     ("global", "Ask the web", "ask_anything", "Ask a question, search, or read the news"),
@@ -173,7 +173,7 @@ def _command(command: SlashCommand, url: str | None) -> dict[str, Value]:
         **request_url,
         "description": command.description,
         "usage_hint": command.usage_hint,
-        # Text arrives as it was typed, so a search does not contain ids.
+        # If Slack escaped the text, a search would contain ids instead of the names that were typed.
         "should_escape": False,
     }
 

@@ -58,7 +58,10 @@ BUDGET_UNKNOWN = N_("I can’t reach my database, so I can’t check the budget.
 THOUGHT_QUICKLY = N_("I thought quickly instead of longer: the rest of the budget wouldn’t cover it.")
 
 AWAY_SECONDS = 5.0
-"""How long a call waits for the database: less than a service's time to answer, so that no service counts as slow."""
+"""How long a call waits for the database.
+
+A service's time to answer is longer, so that a wait for the database does not make the service count as slow.
+"""
 
 
 def is_free(error: PerplexityError) -> bool:
@@ -90,7 +93,7 @@ class PaidCall:
     async def begin(self, *, resumes: bool = False) -> None:
         """Reserve the possible cost of the call, unless its request is announced. Raises SpendingRefused.
 
-        If it `resumes` a run, the call is reserved at once, because no request starts the run again.
+        A call that `resumes` a run is reserved at once: the run was started earlier, so no request announces it.
         """
         if resumes or not self.announced:
             await self._reserve(resumes=resumes)
@@ -142,8 +145,8 @@ class PaidCall:
 class Meter:
     """Reserves calls in the ledger for the current task's person. `new_id` returns the id of a call.
 
-    A call waits if the database is briefly unavailable. A refusal would end the work on the question, and its earlier
-    calls would be paid for again.
+    If the database is briefly unavailable, a call waits instead of being refused. A refusal would end the work on the
+    question, and the next try would pay for the earlier calls again.
     """
 
     ledger: Ledger
@@ -298,7 +301,7 @@ class Metering:
                     paid.succeeded(reply.cost_usd)
                     for listen in self.meter.listeners:
                         listen(asked, reply)
-                # Only the listeners see the shape, so that it is not stored with the answer.
+                # The shape is only for the listeners; it is removed here, so that it is not stored with the answer.
                 yield replace(reply, shape=None) if isinstance(reply, Answer | SearchResults) else reply
 
     def _paid(self, effort: str) -> PaidCall:
@@ -322,7 +325,7 @@ def _resumed(request: Query | Question) -> bool:
 
 
 _NOISE = Decimal("1e-10")
-"""Smaller amounts come from adding floats, and are on no invoice: even xAI counts in units of this size."""
+"""The size of the smallest unit on an invoice, which is xAI's. Smaller amounts only come from adding floats."""
 
 
 def micros(dollars: float) -> int | None:

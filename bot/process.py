@@ -65,7 +65,7 @@ class Application:
     socket: SocketMode | None = None
 
     async def serve(self, stop: asyncio.Event, *, work: bool, ready: Callable[[], None]) -> None:
-        """Run until `stop` is set; then accept no more requests, finish questions, and return the others to the queue.
+        """Run until `stop` is set; then refuse requests, finish questions, and return unfinished ones to the queue.
 
         `work` is whether this process answers questions. `ready` is called when requests are accepted. Raises
         `CannotListen` or `SocketRefused`.

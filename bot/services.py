@@ -151,7 +151,7 @@ def retry_policy(settings: Settings) -> RetryPolicy:
 
 
 def persona(settings: Settings) -> Persona:
-    """Return the author of the analyses."""
+    """Return the voice of the analyses in deep dives: a name and a prompt."""
     prompt = {"prompt": settings.persona_prompt} if settings.persona_prompt else {}
     return Persona(name=settings.persona_name, **prompt)
 

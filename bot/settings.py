@@ -131,7 +131,7 @@ def strip_secret(value: str) -> str:
 
 
 def validate_secret(variable: str, value: str) -> str:
-    """Return the stripped secret if it can belong to the variable. Raises ValueError, which never has the value."""
+    """Return the stripped secret if it can belong to the variable. Raises ValueError, which never contains it."""
     value, hint = strip_secret(value), WHERE_TO_FIND.get(variable, "use a key of the service itself")
     if belongs := next((name for name, start in PREFIXES.items() if value.startswith(start)), None):
         if belongs != variable:
@@ -144,7 +144,7 @@ def validate_secret(variable: str, value: str) -> str:
 
 
 def _checked(check: Callable[[str], object]) -> AfterValidator:
-    """Return a validator that calls `check` with the text of a value, which may be secret, unless it is empty.
+    """Return a validator that calls `check` with a value's text, unless the text is empty; secrets are checked, too.
 
     `check` raises ValueError or InvalidRequest for a wrong text.
     """
@@ -175,7 +175,7 @@ def _must(hold: Callable[[str], object], allowed: str) -> AfterValidator:
 
 
 def _ids(letters: str, allowed: str) -> AfterValidator:
-    """Return a validator of ids that begin with one of these letters."""
+    """Return a validator of ids, separated by commas, that each begin with one of the `letters`."""
     form = re.compile(rf"[{letters}][A-Z0-9]{{1,20}}")
     return _must(lambda ids: all(map(form.fullmatch, _parts(ids))), f"must be ids of {allowed}, separated by commas")
 
@@ -433,7 +433,7 @@ class Settings(_ProviderSettings):
     def user_budget_unset(self) -> bool:
         """Whether BUDGET_USER_DAY_USD is not set, not even to `off`.
 
-        If so, the budget that the database was created with applies, unless it was created without one.
+        If so, the budget that the database began with applies, if it began with one.
         """
         return "budget_user_day_usd" not in self.model_fields_set
 
@@ -497,7 +497,7 @@ def _is_openrouter(url: str) -> bool:
 
 
 _LIKE_A_SECRET = re.compile(r"@|\b(?:xox|xapp-|pplx-|sk-|xai-)|(?=[\w+=-]*\d)(?=[\w+=-]*[A-Za-z])[\w+=-]{20}", re.ASCII)
-"""Matches a text that may contain a secret: people confuse the variables, and set one to the secret of another."""
+"""Matches a text that may contain a secret. People confuse the variables, so any variable may contain one."""
 
 _REPLACEMENTS = (
     (r"Input should be", "must be"),
@@ -543,7 +543,7 @@ def read_settings() -> tuple[Settings, Mapping[str, str]]:
 
 
 def unreadable(problems: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the problems with settings that are set, without the problems that a setting is missing."""
+    """Return only the problems with the values of settings, and not the problems that a setting is missing."""
     return {name: text for name, text in problems.items() if not text.startswith(f"{name.upper()} is missing")}
 
 
@@ -625,8 +625,8 @@ def _explain(problem: ErrorDetails) -> str:
     secret = "SecretStr" in str(field.annotation) or _LIKE_A_SECRET.search(str(problem["input"]))
     shown = "" if secret else f" cannot be {problem['input']!r}"
     allowed = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
-    # Nothing is masked in the message on a secret setting: it never quotes a value, and it says how the secret must
-    # begin, such as "xoxb-".
+    # The message on a secret setting never quotes a value. It is not masked, because masking would hide the beginning
+    # that the secret must have, such as "xoxb-".
     if "SecretStr" not in str(field.annotation):
         allowed = " ".join("…" if _LIKE_A_SECRET.search(word) else word for word in allowed.split(" "))
     for theirs, ours in _REPLACEMENTS:

@@ -75,7 +75,7 @@ class StopSignals:
         loop, event = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            with suppress(RuntimeError):  # That loop has ended.
+            with suppress(RuntimeError):  # Raised if the loop has ended.
                 loop.call_soon_threadsafe(event.set)
 
         self._wake = wake

@@ -20,7 +20,10 @@ from bot.translation import N_
 from bot.translation import gettext as _
 
 _ROW = re.compile(r"answer|feedback|next-\d|undo")
-"""Matches the beginning of a row's `block_id`. The question's id follows it, since menus and thumbs have no value."""
+"""Matches the beginning of a row's `block_id`, which is followed by the question's id.
+
+The `block_id` contains this id because menus and thumbs cannot carry it as a value.
+"""
 
 SHARE = "share"
 GO_DEEPER = "go_deeper"
@@ -66,7 +69,7 @@ class Below:
 
     @property
     def continues_by_form(self) -> bool:
-        """Whether the asker needs a form for the next question, since it cannot be typed and no other form exists."""
+        """Whether the next question needs a form: it cannot be typed below the answer, and no other button has one."""
         return not (self.in_thread or self.buttons.ask_about)
 
 
@@ -122,7 +125,7 @@ _SENT_ONLY = [part for part in _OWN_PARTS if part.name == SENT]
 def cut_short_actions(again: str, *, question_id: str, sources: bool) -> Block:
     """Return the row below an answer that was stopped or broke off.
 
-    `again` is the label of the button that asks the question again, empty for no such button.
+    `again` is the label of the button that asks the question again. If `again` is empty, there is no such button.
     """
     asked = UUID(question_id)
     shown = [_button(again, "retry", asked)] if again else []

@@ -23,7 +23,7 @@ EMPTY = N_("The answer came back empty.")
 
 
 def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
-    """Return the blocks of the quoted passages, and those of the sources, which are numbered by first use."""
+    """Return the blocks of the quoted passages, and the blocks of the sources, numbered in the order of first use."""
     used = _used_sources(answer.passages, answer.sources)
     numbers = {source.number: place for place, source in enumerate(used, 1)}
     quotes = [
@@ -104,7 +104,7 @@ def _text_blocks(cited: CitedText) -> Sequence[Block | Part]:
 
 
 def _notes(answer: Answer) -> Iterator[Block]:
-    """Yield the notes that affect how to read an answer; the list of its sources shows the other notes."""
+    """Yield the notes that affect how to read an answer. The modal with its sources shows the other notes."""
     passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
     notice = no_model_notice(answer) if passages else fallback_notice(answer)
     yield from warning_blocks([notice, answer.as_of, *shorten_text(answer.text)[1]])

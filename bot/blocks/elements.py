@@ -50,7 +50,7 @@ def section(text: str) -> Block:
 
 
 def longest(versions: Iterable[str]) -> str:
-    """Return the first version of a section's text that fits, or the beginning of the last one."""
+    """Return the first of the `versions` of a text that fits into a section; if none fits, the last one cut off."""
     listed = [*versions]
     return next((text for text in listed if len(text) <= MAX_TEXT), listed[-1][:MAX_TEXT])
 
@@ -139,9 +139,9 @@ def actions(*elements: Block) -> Block:
 
 
 def page_turns(action_id: str, pages: Mapping[str, int]) -> list[Block]:
-    """Return a row with a button for each of the `pages`, whose keys are the labels; empty without pages.
+    """Return a row with a button for each page, or no row without pages; `pages` maps labels to page numbers.
 
-    Slack accepts an action's id once per row, so the page's number is added to the id.
+    Slack accepts an action's id only once per row, so the page's number is added to each button's id.
     """
     return [actions(*(button(label, f"{action_id}{page}", "page") for label, page in pages.items()))] if pages else []
 
@@ -183,7 +183,7 @@ def static_select(action_id: str, options: Mapping[str, str], *, chosen: str) ->
 
 
 def link(address: str, label: str) -> str:
-    """Return a link in mrkdwn; both parts are escaped. The label may contain a pipe: only the first ends the URL."""
+    """Return a link in mrkdwn; both parts are escaped. The label may contain pipes: only the first ends the URL."""
     return f"<{escape(address)}|{escape(label)}>"
 
 

@@ -72,7 +72,7 @@ def _prose_texts(text: str) -> Iterator[str]:
 
 
 def _mrkdwn_text(text: str) -> str:
-    """Return mrkdwn for use outside a block, where Slack would make a link of every address."""
+    """Return mrkdwn for use outside a block; addresses are broken, because Slack would make links of them there."""
     pieces = _TOKEN_OR_CODE.split(text)
     return "".join(piece if place % 2 else neutralize(piece) for place, piece in enumerate(pieces))
 
@@ -92,8 +92,8 @@ def _rich_text_texts(elements: list[Block]) -> Iterator[str]:
 def pack(blocks: Sequence[Block | Part], *, sources: str = "", quote: str = "") -> tuple[OutgoingMessage, ...]:
     """Put blocks into messages in order.
 
-    `sources` are the titles of the sources, with which the last message's text ends. `quote` is the quoted question
-    above the first message; every other message repeats the quotation next to its number.
+    `sources` are the titles of the sources; the text of the last message ends with them. `quote` is the question in
+    quotation marks, as it is above the first message; every other message repeats it next to its number.
     """
     groups: list[list[Block | Part]] = []
     size = count = 0
@@ -211,7 +211,7 @@ def asked_message(text: str, *, lead: str = "", about: str = "", link: str = "")
 
 
 def without_blocks(message: OutgoingMessage) -> OutgoingMessage:
-    """Return the same text and links without blocks.
+    """Return a message with the same text and links, but without blocks.
 
     Slack shows a long text as several messages, up to 40,000 characters
     (https://docs.slack.dev/reference/methods/chat.postMessage); a message's blocks hold far less.
@@ -276,8 +276,8 @@ _WHY_DIRECTLY = {
 }
 """The sentences on why an answer comes as a direct message.
 
-The keys are whether Slack left the posted answer unconfirmed, whether it was for everyone, and whether only the rest of
-it comes.
+A key has three parts: whether Slack left the posted answer unconfirmed, whether the answer was for everyone, and
+whether only the rest of the answer comes.
 """
 
 

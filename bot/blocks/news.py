@@ -32,7 +32,7 @@ def news_messages(summary: NewsSummary, *, filters: Filters) -> tuple[OutgoingMe
 
 
 def story_blocks(number: int, story: Story) -> list[Block]:
-    """Return a story: its linked headline and one sentence, then in small its site, its date and other sites."""
+    """Return a story: its linked headline and one sentence, and a small line with its site, date and other sites."""
     headline = f"*{number}.  {linked_title(replace(story.source, title=story.headline))}*"
     sentence = escape(shorten(one_line(story.sentence), _SENTENCE))
     place = _site_and_date(story)

@@ -122,7 +122,7 @@ def written_message(text: str, *, question_id: str) -> OutgoingMessage:
 
 
 def growing_message(text: str, *, question: str, question_id: str) -> OutgoingMessage:
-    """Render the first sentences of a private answer, in a way that reads well above the whole answer, too."""
+    """Render the first sentences of a private answer; they also read well if the whole answer follows below them."""
     above = question_line(question, Audience.ASKER)
     return spoken(*above, markdown(text), context(_(STILL_WRITING)), stop_button(question_id))
 
@@ -139,8 +139,8 @@ def broken_off_blocks(
 ) -> tuple[Block, ...]:
     """Return the blocks after the sources of an answer that broke off after some text was shown.
 
-    A `refusal`, which is not escaped, is shown instead of a button to try again. `limit` is the seconds after which the
-    app ended the answer, None if the answer broke off by itself.
+    `refusal` is the reason, not escaped yet, why the question cannot be tried again; it replaces the button for this.
+    `limit` is the seconds after which the app ended the answer, None if the answer broke off by itself.
     """
     if refusal:
         said = _("This is only a part. {refusal} Reference {code}")

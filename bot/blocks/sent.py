@@ -31,7 +31,7 @@ _INTRO = N_("I sent this for your answer, word for word. Your name, your e-mail 
 
 
 def sent_blocks(sent: SentRequests, *, question: str = "", interrupted: int = 0) -> list[Block]:
-    """Return the blocks of a modal with the requests of a question; if not all fit, the first ones and a note.
+    """Return the blocks of a modal with a question's requests; if not all blocks fit, a note replaces the last ones.
 
     The question comes first, unless something was redacted. `interrupted` is how often the work on the question was
     interrupted, because requests may then appear twice.
@@ -81,7 +81,7 @@ def interrupted_note(times: int) -> str:
 
 
 def not_kept_note(count: int) -> str:
-    """Return the sentence that the texts of the next `count` requests were not saved."""
+    """Return the sentence that `count` more requests were sent, but that their texts were not saved."""
     return ngettext(
         "{count} more request were sent here. Their text was too long to keep.",
         "{count} more requests were sent here. Their text was too long to keep.",

@@ -43,7 +43,8 @@ MAX_SITES = 3
 def source_line(cited: Sequence[Source], others: Sequence[Source] = ()) -> list[Block]:
     """Return a line with linked sites of the first sources, and the number of further sources.
 
-    If no source is cited, the line names sites of the `others`, which were read, too.
+    `others` are sources that were read but not cited. They count as further sources; their sites are shown only if no
+    source is cited.
     """
     sites: dict[str, Source] = {}
     for source in cited or others:
@@ -58,7 +59,10 @@ def source_line(cited: Sequence[Source], others: Sequence[Source] = ()) -> list[
 
 
 def source_titles(cited: Sequence[Source], others: Sequence[Source] = ()) -> str:
-    """Return the titles of the cited sources with their numbers, one per line; if none is cited, of the `others`."""
+    """Return the numbered titles of the cited sources, one per line, below a heading; empty without any source.
+
+    If no source is cited, the titles of the `others` are listed without numbers.
+    """
     named = [f"[{number}] {_title(source)}" for number, source in enumerate(cited, 1)] or [*map(_title, others)]
     return "\n".join([_("Sources:"), *named]) if named else ""
 
@@ -150,7 +154,7 @@ def _nothing_more(shown_before: int, filters: str) -> str:
 
 
 def _entry(number: int, source: Source) -> list[Block]:
-    """Return a result: its linked title and its excerpt, then in small its site and its date."""
+    """Return a result: its linked title and its excerpt, and a small line with its site and its date."""
     title, place = f"*{number}.  {linked_title(source)}*", site_and_date(source)
     snippets = (escape(shorten(one_line(source.snippet), _SNIPPET // share)) for share in (1, 2, 4, 8))
     said = section(longest("\n".join(filter(None, (title, snippet))) for snippet in (*snippets, "")))

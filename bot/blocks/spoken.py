@@ -88,7 +88,7 @@ def _is_state(block: Block | Part) -> bool:
 
 
 def _words(block: Block | Part) -> str:
-    """Return the words of a block, with noncharacters in place of the signs that are no markup."""
+    """Return the words of a block. A noncharacter replaces each sign that looks like markup but is none."""
     if isinstance(block, Part):
         return _markdown_words(block.stretches)
     match block["type"]:
@@ -162,7 +162,7 @@ def _mrkdwn_words(text: str) -> str:
 def _bare(code: str) -> str:
     """Return code without its fences or backticks; joiners keep inline code apart from emphasis next to it."""
     fence = _FENCE.match(code)
-    # Inline code may also begin with a fence and have several lines, but its last backticks follow a word.
+    # Inline code may also begin with three backticks and have several lines, but it ends with backticks after a word.
     if fence and (_FENCE_END.search(code) or not code.endswith("`")):
         return _FENCE_END.sub("", code[fence.end() :])
     return f"{WORD_JOINER}{code.strip('`')}{WORD_JOINER}"

@@ -33,7 +33,7 @@ def status_message(
     problems: Sequence[Problem] = (),
     limits: Sequence[LaneUse] = (),
 ) -> OutgoingMessage:
-    """Render the problems, the statistics of the last day, the spending, and the ratings of answers."""
+    """Render the problems, the statistics of the last day, the limits, the spending, and the ratings of answers."""
     blocks = [health_block(problems)]
     blocks += [section(_("*Search services*  in the last 24 hours")), markdown(_table(stats))] if stats else []
     blocks += [section("\n".join(map(service_line, limits)))] if limits else []

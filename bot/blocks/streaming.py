@@ -20,9 +20,9 @@ from perplexity.types import Answer, AnswerKind, Source
 from perplexity.validation import MAX_ANSWER_LENGTH, shorten_answer
 
 _PIECE = 2_000
-"""The number of characters of the text that are read for one piece; if none is final, more are read."""
+"""The number of characters that are read for one piece of the text. If no clause in them is final, more are read."""
 _SHARE = 64
-"""A text is read again once it has grown by 1/64, so that all readings take time in proportion to its length."""
+"""A text is read again once it has grown by 1/64, so that all readings take time in proportion to the length."""
 _LONGEST = MAX_ANSWER_LENGTH - 1_000
 """The number of characters of a text that are certainly shown, even if the text is shortened."""
 _CLOSING = re.compile(r"\n[ >]*(`+)\Z")
@@ -43,9 +43,9 @@ class TextEnding:
 class StreamedText:
     """The text of an answer for display while it is written.
 
-    All pieces and the rest, joined, equal `render_answer_text` of the finished answer. Exceptions are a service that
-    corrects the text at the end, or names a source after the text that cites it, and unforeseeable text, such as a line
-    of dashes that makes a heading of the sentences above it.
+    All pieces and the rest, joined, equal `render_answer_text` of the finished answer. They may differ if a service
+    corrects the text at the end, or names a source after the text that cites it. They also differ after text that
+    nobody can foresee, such as a line of dashes that makes a heading of the sentences above it.
 
     `feed` and `add_sources` only store their arguments, and may be called while another thread is in one of the other
     methods. Only one of those other methods may run at a time. `blocks` is the most blocks that Slack makes of the
@@ -149,9 +149,10 @@ class StreamedText:
         return ""
 
     def close_message(self) -> str:
-        """Return the text that closes the code at the end of the current message, before the next piece begins another.
+        """End the current message, and return the text that closes the code at its end; empty if it ends in no code.
 
-        That piece opens the code again, or repeats the header of the table whose rows follow.
+        The next piece begins another message: it opens the code again, or repeats the header of the message's last
+        table if more rows of this table follow.
         """
         if not self._message:
             return ""

@@ -70,12 +70,12 @@ def moment(at: datetime) -> str:
 
 
 def short_moment(at: datetime) -> str:
-    """Return a date and time as `moment` does, but without a word between them."""
+    """Return a date and time as `moment` does, but without a word such as "at" between them."""
     return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} {{time}}|{_date_and_time(at)}>"
 
 
 def moment_or_day(at: datetime) -> str:
-    """Return a date and time as `moment` does, with the day alone as the fallback."""
+    """Return a date and time as `moment` does, but with the day alone as the fallback."""
     return f"<!date^{int(at.timestamp())}^{{date_short_pretty}}, {{time}}|{day(f'{at.astimezone(UTC):%d %b %Y}')}>"
 
 

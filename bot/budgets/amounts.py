@@ -1,4 +1,4 @@
-"""Dollars as integers, parsed and written for people."""
+"""Parses and writes amounts of dollars for people; the app counts in whole micro-dollars."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ MAX_DOLLARS = 1_000_000
 ALLOWED = N_("an amount in dollars from 0 to 1,000,000, such as 2.50, with at most six decimals")
 
 _AMOUNT = re.compile(r"\$?(\d{1,9}(?:\.\d{1,6})?|\d{1,3}(?:,\d{3}){1,2}(?:\.\d{1,6})?|\.\d{1,6})", re.ASCII)
-"""A comma may only separate thousands: `2,50` is two and a half to many people, and must not become 250."""
+"""Matches an amount.
+
+A comma may only separate thousands: `2,50` is two and a half to many people, and must not become 250.
+"""
 
 
 def parse_amount(text: str) -> int:

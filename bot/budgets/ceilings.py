@@ -29,5 +29,5 @@ OFFERED = (FAST, "medium", "high")
 
 
 def cheaper(effort: str) -> dict[str, int]:
-    """Return the ceilings of the efforts that a person can choose instead of a more expensive call."""
+    """Return the cheaper efforts that a person can choose instead, with their ceilings; none instead of `POSTS`."""
     return {one: CEILINGS[one] for one in OFFERED if effort != POSTS and CEILINGS[one] < CEILINGS[effort]}

@@ -109,7 +109,7 @@ PARSER = OptionParser(
 SAME_LANGUAGE = Message(
     role="system", content="Answer in the language of the user’s last question, unless it asks for another one."
 )
-"""Sent with a question for the web if no option or setting names the language."""
+"""The message that is sent with a question for the web if no option or setting names the language."""
 
 
 NO_QUESTION = N_("Write your question.")
@@ -153,7 +153,10 @@ def parse(text: str) -> AskRequest:
 
 
 def _model(arguments: Arguments) -> tuple[str | None, Option]:
-    """Return the given model or effort, and the option that gave it. Raises UsageError."""
+    """Return the model or effort that was typed, and the option for it. Raises UsageError.
+
+    If neither was typed, return None and the option for a model.
+    """
     model, effort = arguments.one(MODEL.name), arguments.one(EFFORT.name)
     if effort is None:
         return model, MODEL
@@ -221,10 +224,11 @@ async def answer(
 async def _earlier(
     context: CommandContext, preferences: PreferenceStore | None
 ) -> tuple[tuple[Answer, datetime] | None, str]:
-    """Return the earlier answer to compare the new one with, together with the time of its question, and a note.
+    """Return a pair: the earlier answer to compare the new one with, and a note for the asker.
 
-    The answer is None if there is none, or if the rules of its channel no longer allow its sources. In the second case,
-    the note tells the asker so; otherwise it is empty. Raises database errors.
+    The earlier answer comes with the time of its question. It is None if there is none, or if the rules of its channel
+    no longer allow its sources. In the second case, the note says so; otherwise the note is empty. Raises database
+    errors.
     """
     parent = context.parent if context.row.action == RECHECK else None
     if parent is None or not isinstance(parent.result, Answer):
@@ -240,9 +244,9 @@ async def _earlier(
 
 
 def _pages(context: CommandContext) -> tuple[Source, ...]:
-    """Return the pages that the question is about and the rules allow; empty if the question is for the web.
+    """Return the pages that the question is about, if the rules allow them; empty if the question is for the web.
 
-    Raises PerplexityError if the question is about pages, and none is left.
+    Raises PerplexityError if the question is about pages, and none of them is saved and allowed.
     """
     if context.row.action != ASK_ABOUT:
         return ()
@@ -258,8 +262,8 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
 def write_question(typed: str, *, public: bool | None) -> str:
     """Return a text for `/ask` that asks the `typed` question, and in which no typed word counts as an option.
 
-    If `public` is True, the answer is for everyone; if False, it is for the asker alone despite settings; if None, the
-    place of the question decides.
+    If `public` is True, the answer is for everyone. If it is False, the answer is for the asker alone, whatever the
+    settings say. If it is None, the place of the question decides.
     """
     options = visibility_options(public=public is True, private=public is False)
     return " ".join([*options, "--", escape(typed.strip())])

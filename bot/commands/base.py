@@ -121,7 +121,7 @@ def _unknown_length(result: object) -> int:
 
 
 AtOnce = Callable[[str, str, str], Awaitable[str]]
-"""Takes the ids of a workspace and a person, and the typed name; returns the reply. Raises database errors."""
+"""Takes the ids of a workspace and a person, and the umbrella as typed; returns the reply. Raises database errors."""
 
 
 async def _needs_stores(request: object, context: CommandContext) -> Any:
@@ -221,7 +221,7 @@ class Command(Generic[Request, Result]):
     """Answers the request. Raises PerplexityError. A command with an `ending` passes its events to `on_event`."""
 
     at_once: AtOnce | None = None
-    """Acts for an admin within the listener, when waiting behind other questions would be too late."""
+    """Acts for an admin at once, in the listener; None if the command waits in the queue like other questions."""
 
     refusal: str = ""
     """The reply to people who may not use `at_once`."""
@@ -230,7 +230,7 @@ class Command(Generic[Request, Result]):
     """Renders the result for its readers in the conversation of the question."""
 
     result_length: Callable[[Result], int] = _unknown_length
-    """Returns the number of characters that `render` reads of a result."""
+    """Returns the number of characters of a result that `render` reads."""
 
     ending: Callable[[Result, Request, Audience], StreamEnding] | None = None
     """Returns the end of a result whose text was shown while the model wrote it."""
@@ -282,8 +282,8 @@ class Command(Generic[Request, Result]):
     ) -> OutgoingMessage:
         """Render the message that the answer to a request replaces; `ahead` is a sentence on the wait.
 
-        A `public` answer to a slash command is posted next to the message, whose text must therefore stay true if the
-        message cannot be deleted.
+        A `public` answer to a slash command is posted next to the message. If the message then cannot be deleted, its
+        text must still be true.
         """
         waits = [section(ahead)] if ahead else []
         if self.render_pending is not None:
@@ -298,7 +298,7 @@ class Command(Generic[Request, Result]):
         return spoken(section(text), *waits, *stop)
 
     def without(self, option: Option) -> Command[Request, Result]:
-        """Return the command with a help that does not list an option."""
+        """Return the same command, but with help that does not list an option."""
         return replace(
             self,
             usage=" ".join(self.usage.replace(f"[{option.name}]", "").split()),

@@ -60,7 +60,7 @@ class Progress(Protocol):
 
     @property
     def milestones_shown(self) -> int:
-        """The number of milestones that were shown by the pending message, or before a restart."""
+        """The number of milestones that were shown already: by the pending message, or before a restart."""
         ...
 
     @property
@@ -69,7 +69,7 @@ class Progress(Protocol):
         ...
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool | None:
-        """Show a message; return whether it arrived, None if that is unknown. A lost milestone is shown again.
+        """Show a message; return whether it arrived, None if that is unknown. The caller shows a lost milestone again.
 
         Raises RequestCancelled if the question is stopped or taken over.
         """
@@ -124,7 +124,7 @@ class CommandContext:
     """Receives the events of an answer that is shown while it is written."""
 
     text_shown: Callable[[], bool] = lambda: False
-    """Whether any text of the answer was shown."""
+    """Returns whether any text of the answer was shown."""
 
     now: Callable[[], float] = time.time
     """Returns seconds since 1970."""

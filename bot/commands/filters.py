@@ -36,7 +36,7 @@ _LIMIT = re.compile(r"[\d,]+$")
 
 
 def category_argument(word: str) -> str:
-    """Return the news category that a word names. Raises UsageError, also for an empty word."""
+    """Return the news category that a word names. Raises UsageError if the word is empty or names no category."""
     if not word:
         raise UsageError(_("Which category?") + f" {_categories()}")
     try:
@@ -139,7 +139,10 @@ def filter_options(filters: Filters) -> Iterator[str]:
 
 
 def write_command(options: Iterable[str], typed: str, *, parse: Callable[[str], R], meaning: R) -> str | None:
-    """Return a command's text with these options; None if `parse` would not return `meaning` for it."""
+    """Return the text of a command with these options and the `typed` text.
+
+    `parse` returns `meaning` for this text. Return None if no such text can be written.
+    """
     given = " ".join(options)
     # After two dashes, a text that looks like an option is text.
     for dashes in ("", "-- "):
@@ -151,7 +154,7 @@ def write_command(options: Iterable[str], typed: str, *, parse: Callable[[str], 
 
 
 def parse_visibility(arguments: Arguments) -> dict[str, bool]:
-    """Return whether the options ask for a `public` or `private` answer. Raises UsageError for both."""
+    """Return whether the options ask for a `public` or `private` answer. Raises UsageError if they ask for both."""
     public, private = PUBLIC.name in arguments.options, PRIVATE.name in arguments.options
     if public and private:
         raise UsageError(contradiction(PUBLIC.name, PRIVATE.name), option=PRIVATE.name)
@@ -159,7 +162,7 @@ def parse_visibility(arguments: Arguments) -> dict[str, bool]:
 
 
 def visibility_options(*, public: bool, private: bool) -> list[str]:
-    """Return the option for this visibility."""
+    """Return the option for this visibility; no option if the answer is neither `public` nor `private`."""
     return [option.name for option, given in ((PUBLIC, public), (PRIVATE, private)) if given]
 
 
@@ -169,7 +172,7 @@ def audience_for(*, public: bool) -> Audience:
 
 
 def capitalize_sentences(allowed: str) -> str:
-    """Return the allowed values of an InvalidRequest as sentences: with a capital at the start and after a question."""
+    """Return a text with a capital at the start and after a question; `allowed` is the text of an InvalidRequest."""
     return _SENTENCE_STARTS.sub(lambda match: match[0].upper(), allowed)
 
 
@@ -177,7 +180,7 @@ def capitalize_sentences(allowed: str) -> str:
 def usage_errors(text: str) -> Iterator[None]:
     """Convert an InvalidRequest, whose fields have the options' names, to a UsageError.
 
-    `text` names the text after the options, such as "a question"; it is translated here.
+    `text` is what the text after the options is, such as "a question"; this function translates it.
     """
     try:
         yield

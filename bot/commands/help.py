@@ -77,8 +77,8 @@ def help_overview(
 ) -> OutgoingMessage:
     """Render the purpose of the app, in five lines, with examples to press; `slash` is the umbrella as it is typed.
 
-    Only an `admin` sees the actions of admins. `unknown` is a word that names no command, `closest` a command that it
-    resembles.
+    Only an `admin` sees the actions of admins. `unknown` is a typed word that names no command, None if there is none.
+    `closest` is a command that this word resembles, or None.
     """
     known = {command.name for command in commands}
     asked = {"search": _("lists pages"), "news": _("the day’s news"), "deepdive": _("writes a report")}
@@ -107,7 +107,10 @@ EVERY_COMMAND = "all"
 
 
 def options_button(command: str, slash: str) -> Block:
-    """Return a row with the button that shows the options of a command, or of `EVERY_COMMAND`, typed as `slash`."""
+    """Return a row with the button that shows the options of a command, or of all for `EVERY_COMMAND`.
+
+    `slash` is what people type for the command; for all commands, it is the umbrella as it is typed.
+    """
     return secondary_button(_("All options"), action_id=OPTIONS, value=f"{command} {slash}")
 
 

@@ -51,7 +51,7 @@ PARSER = OptionParser(
 class NewsRequest:
     """A category and a topic, which is empty for any topic; `text` is both as they were typed.
 
-    `public` shows the news to everyone in the channel, `private` only to the asker despite settings.
+    `public` shows the news to everyone in the channel; `private` shows it only to the asker, whatever the settings say.
     """
 
     category: str

@@ -36,7 +36,7 @@ def abbreviate(value: str) -> str:
 
 
 def choose_from(choices: Sequence[str], *, meant: str | None) -> str:
-    """Return a sentence with the choices as mrkdwn; if one was probably `meant`, a question on it comes first."""
+    """Return a sentence with the choices as mrkdwn. If a choice was probably `meant`, "Did you mean …?" comes first."""
     hint = _("Did you mean {name}?").format(name=f"`{meant}`") + " " if meant else ""
     *names, last = (f"`{one}`" for one in choices)
     return hint + _("Choose from: {names} and {last}.").format(names=", ".join(names), last=last)
@@ -76,7 +76,7 @@ class CommandWord:
 
 
 def tokenize(text: str) -> list[CommandWord]:
-    """Split a text at spaces that are neither inside double quotes or backticks nor inside quotes around a value.
+    """Split a text at spaces, except at spaces in double quotes, in backticks, or in quotes around a value.
 
     Only the first `=` of an option starts a value. The function runs in linear time.
     """
@@ -98,11 +98,11 @@ def is_long_option(word: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _QuoteIndex:
-    """The last positions at which a quoted phrase can end, so that each search for an end finds one."""
+    """The last places in a text at which quoted phrases can end; without a later end, none is searched for."""
 
     text: str
     ticks: dict[int, int]
-    """The length of the longest later run of backticks, by the end of each run."""
+    """Maps the end of each run of backticks to the length of the longest run after it."""
     double: int
     single: int
 
@@ -117,7 +117,7 @@ class _QuoteIndex:
         return cls(text=text, ticks=ticks, double=_last_match(_PHRASE_END, text), single=_last_match(_VALUE_END, text))
 
     def end(self, start: int, *, single: bool) -> int | None:
-        """Return the end of the phrase that opens at `start`; None if none opens there, or a quote is not closed.
+        """Return the end of the phrase that opens at `start`; None if no phrase opens there or its quote is not closed.
 
         Backticks that are not closed are a phrase by themselves. `single` is whether single quotes open a phrase.
         """
@@ -175,9 +175,9 @@ MAX_OPTIONS_LENGTH = 4_000
 """The most characters of options, in addition to those of the text."""
 
 _MAX_HELP_LENGTH = 100
-"""The most characters of a request for help; a longer text is not tokenized to check."""
+"""The most characters of a request for help. A longer text is no such request, and is not tokenized to find out."""
 _MAX_DASHES = 20
-"""The most words beginning with a long dash that are compared with option names."""
+"""The most words of the text with a long dash at the start that may be options; further words are always text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +242,8 @@ def parse_options(text: str, parser: OptionParser) -> Arguments:
     """Parse a command's text.
 
     Raises UsageError for an unknown option, a missing value, a flag with a value, or a text that is too long. An option
-    whose `value` contains a comma takes a list: it may be repeated, and continues after a comma and a space.
+    takes a list if its `Option.value` contains a comma. Such an option may be repeated, and its list continues after a
+    comma and a space.
     """
     check_length(text, parser.max_length)
     text = unescape_slack(text)
@@ -321,7 +322,10 @@ def is_help_request(text: str) -> bool:
 def _parse_tokens(
     words: Sequence[CommandWord], parser: OptionParser, *, literal: Collection[int]
 ) -> tuple[list[_ParsedOption], set[int]]:
-    """Return the options, and the indexes of the words that are not text; words with an index in `literal` are text."""
+    """Return the options, and the indexes of the words that are not text.
+
+    The words whose indexes are in `literal` count as text, even if they look like options.
+    """
     given: list[_ParsedOption] = []
     taken: set[int] = set()
     place, text_seen, dashes = 0, False, 0
@@ -389,7 +393,7 @@ def _unquoted(value: str) -> str:
 
 
 def _short_options_inside_text(given: Sequence[_ParsedOption], taken: Collection[int], count: int) -> frozenset[int]:
-    """Return the indexes of short options between words of text, which belong to the text."""
+    """Return the indexes of the short options between words of the text; these options belong to the text."""
     text = [place for place in range(count) if place not in taken]
     inside = range(text[0], text[-1]) if text else range(0)
     return frozenset(one.places.start for one in given if one.token.short and one.places.start in inside)

@@ -38,9 +38,10 @@ class SlashCommand:
 class RoutedCommand:
     """The command that a typed slash command means, and the text for it.
 
-    `command` is None if the reply is the list of commands; `unknown` is then the typed word, if it names no command,
-    and `closest` is a command's name that this word resembles. `help` is whether the user asks for the command's help.
-    `rest` is the text for the command; `slash` is the command as the user typed it, such as `/x-ask` or `/pplx ask`.
+    `command` is None if the reply is the list of commands. `unknown` is then the typed word if it names no command, and
+    `closest` is the name of a command that this word resembles; otherwise both are None. `help` is whether the user
+    asks for the command's help. `rest` is the text for the command; `slash` is the command as the user typed it, such
+    as `/x-ask` or `/pplx ask`.
     """
 
     command: Command[Any, Any] | None
@@ -140,12 +141,12 @@ def _parses(command: Command[Any, Any], text: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
-    """The text before a command in a message: a mention in a channel, nothing in a direct message."""
+    """The text that people type before a command in a message: a mention in a channel, nothing in a direct message."""
 
     prefix: str
 
     def command_line(self, rest: str) -> str:
-        """Return the line to type."""
+        """Return the line that people type for the text `rest`."""
         return f"{self.prefix} {rest}".strip()
 
 
@@ -176,7 +177,7 @@ def usage_reply(
 
     `umbrella` is the slash command under which every command can be typed.
     """
-    # Everyone in the conversation sees the answer, so these options are not needed.
+    # Everyone in the conversation sees an answer to a message, so the help leaves these options out.
     shown = command.without(PUBLIC).without(PRIVATE)
     slash = invocation.prefix if command.name == ASK.name else invocation.command_line(command.name)
     if is_help_request(text):

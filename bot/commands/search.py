@@ -47,7 +47,11 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class SearchRequest:
-    """A query; `public` shows the results to everyone in the channel, `private` only to the asker despite settings."""
+    """A query.
+
+    `public` shows the results to everyone in the channel; `private` shows them only to the asker, whatever the settings
+    say.
+    """
 
     query: Query
     public: bool
@@ -76,7 +80,7 @@ def _parse_count(number: str) -> int:
 
 
 async def answer(request: SearchRequest, context: CommandContext) -> SearchPage:
-    """Search, or find the results that follow those whose button was clicked. Raises PerplexityError."""
+    """Search; after a click on "More results", find the results that follow. Raises PerplexityError."""
     shown = context.parent.result if context.parent is not None else None
     if not isinstance(shown, SearchPage):
         return SearchPage(results=await context.services.provider.search(request.query))

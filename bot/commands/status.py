@@ -39,7 +39,7 @@ _ISSUES = {
 class Health:
     """Finds the app's problems. `services` are the names of the services that answer; `free` is whether all are free.
 
-    `workers_alive` returns the number of running workers. The functions `found_by` return further problems of a
+    `workers_alive` returns the number of running workers. `found_by` are functions that return further problems of a
     workspace.
     """
 
@@ -52,7 +52,7 @@ class Health:
     found_by: Sequence[FindProblems]
 
     async def problems(self, team_id: str, spending: Spending) -> list[Problem]:
-        """Return the problems, beginning with those of `_no_answers`. Raises database errors."""
+        """Return the problems; those because of which nothing can be answered come first. Raises database errors."""
         issues, silent = await self.attempts.admin_issues(), await self.attempts.silent(self.services)
         found = self._no_answers(spending, failing={*issues, *silent})
         for name, error in sorted(issues.items()):
@@ -74,7 +74,7 @@ class Health:
         return found
 
     def _no_answers(self, spending: Spending, *, failing: Set[str]) -> list[Problem]:
-        """Return the problems of the services or the spending that keep every question from being answered now."""
+        """Return the reasons why no question can be answered now: problems of the services, or of the spending."""
         found, month = [], self._month(spending)
         if not self.services:
             found.append(

@@ -51,7 +51,7 @@ def quote_message(question: str, message: str) -> str:
 
 
 def split_quoted(text: str) -> tuple[str, str]:
-    """Return the question and the message in a text that `quote_message` made; any other text has no message."""
+    """Return the question and the message in a text of `quote_message`; for any other text, the message is empty."""
     question, _, rest = text.partition(f"\n\n{ABOUT}\n")
     quoted = re.fullmatch(r"(`{3,})\n(.*)\n\1", rest, re.DOTALL)
     return (question, quoted[2]) if quoted else (text, "")

@@ -1,4 +1,4 @@
-"""Two likely next questions of a reader: requested of the model after its answer, and removed from the text."""
+"""A reader's two likely next questions: the model writes them after its answer, and the app removes them from it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INSTRUCTION = Message(
 
 _LINE = re.compile(r"(\d)\. ([\w\"“„«¿].*)")
 _OPTION = re.compile(r"(?<!\S)[-\u2010-\u2015\u2212\ufe63\uff0d]+[^\W\d_]")
-"""Matches a word that looks like an option. A reader could take it for an option, and a page may want that."""
+"""Matches a word that looks like an option. A reader could take it for an option, as a malicious page may intend."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +38,16 @@ class AnswerWithNext(Answer):
 
 
 def take_next_questions(answer: Answer) -> AnswerWithNext:
-    """Return an answer without the block of questions at its end, and the questions."""
+    """Return an answer without the block of questions at the end of its text; the result has the questions apart."""
     text, begin, rest = answer.text.partition(BEGIN)
     fields = vars(answer) | ({"text": text.rstrip()} if begin else {})
     return AnswerWithNext(**fields, next_questions=_read(rest))
 
 
 def _read(rest: str) -> tuple[str, ...]:
-    """Return the questions after the beginning of a block; empty unless they have exactly the requested form.
+    """Return the questions in `rest`, which is the text after `BEGIN`; empty unless it has exactly the requested form.
 
-    Long questions are left out, and those with a word that looks like an option.
+    A question is left out if it is too long, or has a word that looks like an option.
     """
     block, end, after = rest.partition(END)
     if not end or after.strip():
@@ -61,7 +61,7 @@ def _read(rest: str) -> tuple[str, ...]:
 
 @dataclass(kw_only=True)
 class WithoutNextQuestions:
-    """Passes on the events of an answer, without the block of next questions and any text after its beginning."""
+    """Passes on the events of an answer, but no text from the beginning of the block of next questions on."""
 
     on_event: Callable[[Event], None]
     _held: str = field(default="")

@@ -42,7 +42,11 @@ def question_about(question: Question, pages: Sequence[Source]) -> Question:
 
 
 def answer_about(answer: Answer, pages: Sequence[Source]) -> Answer:
-    """Return a model's answer with the pages as its sources; passages get a note that they are from other pages."""
+    """Return a model's answer with the pages as its sources.
+
+    A note is added if the answer cites none of the pages. If no model answered and there are only passages, they keep
+    their sources and get a note that they are from other pages.
+    """
     if answer.kind is AnswerKind.PASSAGES:
         return replace(answer, notes=(_(OTHER_PAGES), *answer.notes))
     cited = number_citations(answer.text, pages).sources

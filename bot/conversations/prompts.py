@@ -12,7 +12,7 @@ MAX_PROMPTS = 4
 """The most prompts that Slack shows. https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts"""
 
 MIN_QUESTIONS = 10
-"""From this number on, a person's own questions are suggested instead of the examples."""
+"""A person who has asked fewer questions than this gets the examples; others get their own questions."""
 
 MAX_TITLE = 60
 MAX_MESSAGE = 1_000

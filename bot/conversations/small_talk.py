@@ -52,7 +52,11 @@ class _Language:
     joint: str = " "
 
     def consists_of(self, words: Sequence[str], *, said: bool) -> bool:
-        """Return whether words consist of phrases of the language; unless `said`, at least one must be in `alone`."""
+        """Return whether the words are, one after the other, phrases of the language.
+
+        `said` is whether other signs already show that the text is small talk, such as an exclamation mark. Unless they
+        do, at least one of the phrases must be in `alone`.
+        """
         reached = {0: said}
         for start in range(len(words)):
             if start not in reached:
@@ -64,7 +68,10 @@ class _Language:
         return reached.get(len(words), False)
 
     def correct(self, word: str) -> str:
-        """Return the intended word for a typo or a word with stretched letters; the first letter is never stretched."""
+        """Return the word that a typo or stretched letters stand for; any other word is returned unchanged.
+
+        A word whose first letter is stretched is not recognised.
+        """
         if word in self.words:
             return word
         meant = self.stretched.get(_squeeze(word), "")

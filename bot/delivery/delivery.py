@@ -48,7 +48,7 @@ MAX_WAIT_SECONDS = 300.0
 class ClaimLost(Exception):
     """Another worker has claimed the question, so this one must post nothing more.
 
-    `noted` is whether the question was stopped, and its message already says so below the visible text.
+    `noted` is True if the question was stopped and its message already says so, below the text shown so far.
     """
 
     noted = False
@@ -56,7 +56,11 @@ class ClaimLost(Exception):
 
 @dataclass(kw_only=True)
 class _PartState:
-    """The state of delivering one part; `retry_after` maps routes to the seconds until they may be tried again."""
+    """The state of delivering one part.
+
+    `closed` has the names of the routes that are not tried now. For those that may be tried again later, `retry_after`
+    maps the name to the seconds until then.
+    """
 
     started: float
     closed: set[str] = field(default_factory=set)
@@ -68,9 +72,9 @@ class _PartState:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstPost:
-    """The first post of an answer, chosen before the answer is saved, so that one transaction records both.
+    """The first post of an answer; it is chosen before the answer is saved, so that one transaction saves both.
 
-    `uses` and `unconfirmed` are what `QuestionStore.mark_sending` records before a post of `part`.
+    `uses` and `unconfirmed` are the numbers that `QuestionStore.mark_sending` records before a post of `part`.
     """
 
     part: OutgoingPart
@@ -166,7 +170,10 @@ class Delivery:
         return replace(part, age=self._elapsed(part.row.received))
 
     async def _wait_for_routes(self, state: _PartState) -> None:
-        """Wait until the first route that asked for a long pause may be tried, then reopen all of them."""
+        """Wait until the first of the routes that asked for a long pause may be tried again, at most 300 seconds.
+
+        Then reopen all of these routes.
+        """
         await self.sleep(min(MAX_WAIT_SECONDS, *state.retry_after.values()))
         state.closed -= state.retry_after.keys()
         state.retry_after.clear()
@@ -208,7 +215,11 @@ def _outgoing_part(row: QuestionRow, number: int, audience: Audience, *, respons
 
 
 def _after_post(result: PostResult, part: OutgoingPart, used: OutgoingPart) -> OutgoingPart:
-    """Return the part after a post; a post that Slack certainly did not accept took no use of the response_url."""
+    """Return `part` with the counts after a post; `used` is the part with the post counted as not confirmed.
+
+    A retryable failure counts like this only if Slack may have the post; otherwise it is not counted. If Slack replied,
+    the post counts as a use of the response_url, and as confirmed.
+    """
     if not isinstance(result, Retryable):
         return replace(part, response_url_uses=used.response_url_uses)
     return used if result.maybe_posted else part
@@ -227,7 +238,10 @@ def _after_failure(part: OutgoingPart, result: Retryable, state: _PartState, *, 
 
 
 def _may_be_posted(row: QuestionRow) -> bool:
-    """Return whether the row's part may already be posted: a worker died, or the pending message's `ts` is unknown."""
+    """Return whether the row's part may already be posted.
+
+    This is so after an interruption of an earlier worker, and in a thread if the pending message's `ts` is unknown.
+    """
     unknown_pending = row.part == 0 and row.thread_ts is not None and row.message_ts is None
     return row.redeliveries > 0 or unknown_pending
 

@@ -11,10 +11,10 @@ from bot.slack.views import Views
 
 
 class Shows(Protocol):
-    """Shows home tabs in the background. A `notice` is text on the result of a click, already escaped."""
+    """Shows home tabs in the background. A `notice` tells the person the result of a click; it is escaped already."""
 
     def opened(self, team_id: str, user_id: str, notice: str = "") -> None:
-        """Show the home tab to a person who has it open, and keep it up to date from now on."""
+        """Show the home tab to a person who has opened it, and keep it up to date from now on."""
         ...
 
     def changed(self, team_id: str, user_id: str, notice: str = "") -> None:
@@ -39,7 +39,7 @@ class HomeTabs:
     shown_by: Shows | None = None
 
     def opened(self, team_id: str, user_id: str, notice: str = "") -> None:
-        """Show the home tab to a person who has it open, and keep it up to date from now on."""
+        """Show the home tab to a person who has opened it, and keep it up to date from now on."""
         if self.shown_by is not None:
             self.shown_by.opened(team_id, user_id, notice)
 

@@ -1,7 +1,7 @@
 """Tells people how long their question waits for its turn, and how many people are ahead of them.
 
 A question in a message gets a status in its thread, which does not count towards the limit on edits of messages. For a
-command, the acknowledgement says so, and is replaced once if the wait becomes much longer.
+command, the acknowledgement names the wait, and is replaced once if the wait becomes much longer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bot.translation import ngettext, number
 log = logging.getLogger(__name__)
 
 PlaceMessage = Callable[[str], OutgoingMessage]
-"""Builds the message that tells the asker of a command who is ahead, from the text of `place_sentence`."""
+"""Takes the text of `place_sentence`; returns the message with it for the asker of a command."""
 
 LOOK_SECONDS = 3.0
 """The pause between two checks of the queue."""
@@ -38,7 +38,7 @@ STATUS_SECONDS = 10.0
 """The shortest time between two changes of a status."""
 
 POST_SECONDS = 2.0
-"""The most time to post the message for a command, so that it does not arrive after the answer.
+"""How long posting the message for a command may take, so that the message does not arrive after the answer.
 
 A question that should begin within this time gets no message, unless it has already waited for some seconds.
 """
@@ -66,7 +66,7 @@ def waits_long(place: Waits, *, waited: float = 0.0) -> bool:
 
 
 def place_sentence(place: Waits) -> str:
-    """Return who is ahead of a question and about how long it waits."""
+    """Return a text on who is ahead of a question, and about how long the question waits."""
     seconds = place.seconds or 0.0
     if seconds < 1:
         return f"{_ahead(place)}."
@@ -94,8 +94,8 @@ def _rounded(seconds: float) -> str:
 class _Watched:
     """A question whose place is watched.
 
-    `since` is the time by the clock when watching began, `told` the wait in seconds that its asker knows of. `status`
-    is the last status set in its thread, and `at` the time when it was set.
+    `since` is the clock's time when the watch began. `told` is the wait in seconds that the asker was told, 0 if none.
+    `status` is the last status set in the question's thread, and `at` is the clock's time when it was set.
     """
 
     question: NewQuestion
@@ -165,7 +165,8 @@ class QueuePlaces:
                     if age > SHOWN_SECONDS or (status != own.status and age >= STATUS_SECONDS):
                         moved.append((own, question_id, status))
             elif own.status:
-                # Also for a question that has begun: its status may have arrived after the message that removes it.
+                # The status is also removed if the question has begun. The message that then appears removes a status,
+                # but this status may have arrived after the message.
                 moved.append((own, question_id, ""))
             else:
                 del self._watched[question_id]

@@ -103,7 +103,7 @@ class ResponseUrlRoute:
     response_url_cost: int = 1
 
     def accepts(self, part: OutgoingPart) -> bool:
-        """Return whether the response_url can be used, and this part was not posted there twice without a reply."""
+        """Return whether the response_url can be used, and at most one post of the part to it got no clear reply."""
         if part.unconfirmed >= MAX_UNCONFIRMED:
             return False
         return response_url_usable(
@@ -183,8 +183,8 @@ class EditMessageRoute:
     async def post(self, part: OutgoingPart) -> PostResult:
         """Replace the pending message with the part.
 
-        Delete the message if Slack does not let the app change it, or only after a long pause. Another route then posts
-        the part, and the pending message would say forever that the app is searching.
+        If Slack does not let the app change the message, or only after a long pause, delete it. Another route then
+        posts the part; if the pending message stayed, it would say forever that the app is searching.
         """
         channel, ts = part.row.channel_id, _message_to_edit(part.row, part.number) or ""
         result = await self.chat.update(channel, ts, part.message)
@@ -304,7 +304,7 @@ def response_url_usable(row: QuestionRow, *, uses: int, age: float, slack_api_ur
 
 
 def leaves_placeholder(row: QuestionRow, audience: Audience) -> bool:
-    """Return whether a private pending message remains although everyone sees the answer."""
+    """Return whether the private pending message remains next to the answer, because the answer is for everyone."""
     return audience is Audience.CHANNEL and (row.surface == "slash" or row.replaces_clicked)
 
 

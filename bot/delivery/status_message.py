@@ -200,9 +200,9 @@ MAX_PROGRESS_USES = 3
 class ProgressUpdater:
     """Shows one question's progress; each message is tried once.
 
-    `take_edit` takes one of the edits that the workspace has left, and returns the seconds until the next one, None if
-    none is left. It is None itself if the caller takes the edits. `clock` is monotonic. `response_url_uses` counts the
-    uses that progress has taken.
+    `take_edit` takes one of the edits that the workspace has left. It returns the seconds until the next edit is
+    allowed, or None if no edit is left. If `take_edit` itself is None, the caller takes the edits. `clock` is
+    monotonic. `response_url_uses` counts the uses that progress has taken.
     """
 
     row: QuestionRow
@@ -223,7 +223,7 @@ class ProgressUpdater:
 
     @property
     def milestones_shown(self) -> int:
-        """The number of milestones shown before: each took one use of the response_url."""
+        """The number of milestones shown before: each used the response_url once. 0 for a message in a thread."""
         return 0 if self.editable else self.row.response_uses
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool | None:

@@ -59,10 +59,10 @@ class AnswerWithdrawal:
             await self.questions.withdraw_answer(row.id)
 
     async def delete(self, row: QuestionRow) -> str:
-        """Withdraw the answer to a question, and delete everything kept of both. Raises nothing.
+        """Withdraw the answer to a question, and delete all that is saved of question and answer. Raises nothing.
 
-        Return a sentence for the asker about the parts that remain, or an empty string. If Slack is unavailable, the
-        question is kept, so that the asker can delete it again.
+        Return a sentence for the asker about the parts that remain, or an empty string. If Slack or the database is
+        unavailable, the question is kept, so that the asker can delete it again.
         """
         try:
             answer = await self._find(row)
@@ -77,7 +77,7 @@ class AnswerWithdrawal:
             return _("I can’t reach my database just now, so I kept the question. Please delete it again in a minute.")
 
     async def _find(self, row: QuestionRow) -> list[str] | Deleted:
-        """Return the `ts` of the messages to delete, or a result if none is to be deleted.
+        """Return the `ts` of the messages to delete; if none is to be deleted, the result for the asker instead.
 
         Raises NotClearedUp if Slack is unavailable.
         """
@@ -106,7 +106,7 @@ class AnswerWithdrawal:
 def find_answer(messages: Sequence[Mapping[str, Any]], row: QuestionRow) -> list[str] | None:
     """Return the `ts` of a question's messages, the last first; None if another message came after the question."""
     own = [str(message["ts"]) for message in messages if _belongs_to(message, row)]
-    # The earliest of these may be the root of the thread, which the app posts for a question from a form.
+    # The earliest of the app's messages may begin the thread: for a question from a form, the app posts this message.
     began = min(map(seconds_of, [row.asked_ts, *own]))
     others = [ts for message in messages if (ts := message.get("ts")) not in own and seconds_of(ts) > began]
     return None if others else own[::-1]

@@ -33,7 +33,7 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class MarkdownTable:
-    """A table's cells as Markdown, in rows of one length; `aligned` is the row of dashes under the header."""
+    """A table's cells as Markdown, in rows of equal length; `aligned` is the row of dashes under the header."""
 
     header: Row
     aligned: Row
@@ -63,8 +63,9 @@ def normalize(lines: Sequence[str]) -> MarkdownTable:
 def narrow(lines: Sequence[str]) -> list[MarkdownTable]:
     """Parse the lines of a table as tables that fit; each repeats the first column, which identifies the rows.
 
-    Every row is in the first table, but in another table only if it has cells there: if all rows were filled up, a wide
-    table could have millions of cells. The other tables repeat an empty or long first cell as the row's number.
+    The first table has every row. Each other table has only the rows with cells in its columns; with every row in every
+    table, a wide table could become millions of cells. In the other tables, the row's number replaces a first cell that
+    is empty or long.
     """
     header, aligned, *rows = (_cells(line) for line in lines)
     columns = max(map(len, (header, *rows)))
@@ -124,9 +125,9 @@ def _padded(row: Row, columns: int, filling: str = "") -> Row:
 
 
 LONGEST_HEADING = 150
-"""Slack makes a header block of a heading, which takes at most 150 characters."""
+"""The most characters of a heading: Slack turns a heading into a header block, which takes 150."""
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
-# Text after a language: attributes such as `title="x"`, `{1,3}`, `:main.py` or a file's name.
+# Matches a language and the text that may follow it, such as `title="x"`, `{1,3}`, `:main.py` or a file's name.
 _INFO = re.compile(r"\{?\.?(?P<language>[\w+#-]{1,30})(?:[ \t]*(?P<more>[:{,][^\n]*|[\w-]+=[^\n]*|[\w./-]+\.\w+)|\})?")
 _SPECIAL = frozenset({BlockKind.HEADING, BlockKind.FENCE, BlockKind.INDENTED, BlockKind.TABLE, BlockKind.RULE})
 
@@ -158,7 +159,7 @@ RICH_TEXT_KINDS = frozenset({Form.TEXT, Form.LIST, Form.QUOTE})
 
 
 class MarkdownBlock(NamedTuple):
-    """One top-level block. `text` is its Markdown, for a fence only its content.
+    """A segment, which is one top-level block. `text` is its Markdown, for a fence only its content.
 
     Inside a list or a quote, `headings` counts the headings, and `special` all blocks that Slack renders separately.
     """
@@ -229,7 +230,7 @@ def _heading(block: Block) -> MarkdownBlock:
 def _fence(block: Block) -> MarkdownBlock:
     language, content = block.info.strip(), block.content.removesuffix("\n")
     if language and not _LANGUAGE.fullmatch(language):
-        # Slack would not show words in the place of a language, or after it, so they become content.
+        # Slack hides words that stand after a language or in its place, so these words become content.
         info = _INFO.fullmatch(language)
         language, more = (info["language"], info["more"] or "") if info else ("", language)
         content = f"{more}\n{content}" if more else content

@@ -35,13 +35,16 @@ _SENTENCE_END = re.compile(
     r"|^[ \t>]*(?:[-+*•|]|\d{1,9}[.)])[ \t][^\n]*(?P<line>(?=\n))",
     re.MULTILINE,
 )
-"""Matches the end of a sentence (its sign, unless a small letter follows), of a list's item or of a table's row."""
+"""Matches the end of a sentence, of a list's item or of a table's row.
+
+A sign such as `.` ends a sentence only if no small letter follows.
+"""
 _SHORT_CLAUSE = 16
 """The fewest characters of a clause that is shown before its sentence ends."""
 _LONG_CLAUSE = 120
 """The number of characters after which a clause is shown word by word."""
 _TRIES = 3
-"""The most ends of clauses that are tried if a formula may have begun before them."""
+"""How many ends of clauses are tried, the last one first, while each of them may be inside a formula."""
 _SIGNS_OF_A_BLOCK = re.compile(r"[ \t>]*+(?:[-+*_=:|#~`> \t]*+|\d{1,9}+[.)]?[ \t]*+)(?:\[[ xX]?\]?)?")
 _UNDERLINE = re.compile(r"[-=:| \t]*+")
 """Matches a line that may become the underline of a heading, or the row of dashes below the header of a table."""
@@ -121,7 +124,7 @@ def find_final(
 
 
 def _is_long_enough(text: str, start: int, match: re.Match[str]) -> bool:
-    """Return whether the text up to an end inside a line is a clause, and not only the sign of a list's item."""
+    """Return whether the text before an end inside a line is long enough for a clause, and no mere sign of an item."""
     place = match.end()
     line = text.rfind("\n", 0, place) + 1
     if _SIGNS_OF_A_BLOCK.fullmatch(text, line, place):
@@ -183,7 +186,7 @@ def _is_closed_fence(document: Document, block: Block) -> bool:
 
 
 def _blocks_end(document: Document, line: int) -> int:
-    """Return the end of the blocks whose kind is certain; `line` is the start of the line being written."""
+    """Return the end of the blocks whose kind no later text can change; `line` is the start of the unfinished line."""
     last, text, lines = last_block(document), document.text, document.lines
     if last is None:
         return 0
@@ -228,7 +231,10 @@ def _rows_end(document: Document, block: Block, line: int) -> int:
 
 
 def _spaced_formula(document: Document) -> int:
-    """Return the start of an unfinished formula that may have empty lines around it."""
+    """Return the start of a formula that may go on, or the end of the text if there is none.
+
+    Empty lines may be between the signs of the formula and its content.
+    """
     text = document.text
     if "$$" not in text and "\\[" not in text:
         return len(text)
@@ -326,9 +332,10 @@ def _unknown_reference(document: Document, known: SourceIndex, sources: Sequence
 
 
 def _before_references(document: Document, known: SourceIndex, limit: int) -> tuple[int, list[Span]]:
-    """Return a limit before the first reference whose meaning may change, and the stretches that may not be cut.
+    """Return the end of the text whose references are final, and the stretches in which the text may not be cut.
 
-    The limit is at most `limit`. The stretches are references that follow each other.
+    This end is `limit`, or the start of a reference before `limit` that later text may change. The stretches are the
+    references, and the gaps between neighbouring references.
     """
     text = document.text
     places = [(start, end) for start, end, _ in references(document, known) if start < limit]

@@ -49,7 +49,8 @@ _SCHEME = re.compile(rf":(?=[^\s\u2060])(?i:{_AFTER_A_SCHEME})")
 _LINK = re.compile(r"\](?=[(:])")
 # Addresses, with or without a scheme.
 _SLASH = re.compile(r"/(?<=[/:]/)")
-# A dot gets a joiner on both sides: a linkifier takes one before the dot for a letter, GitHub's parser one after it.
+# A dot gets a joiner on both sides: a linkifier takes a joiner before the dot for a letter, and GitHub's parser takes a
+# joiner after the dot for a letter.
 _HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
 # The characters of addresses and of Slack's tokens.
@@ -100,12 +101,15 @@ def _is_word(text: str, place: int) -> bool:
 
 
 CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
-"""The kinds of regions that Slack shows as code. Indented code is not among them: Slack may not know it."""
+"""The kinds of regions that Slack surely shows as code. Indented code is not among them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a text, ready for a `markdown` block. Each of the `stretches` is whether it is code, and its text."""
+    """A part of a text, ready for a `markdown` block.
+
+    Each of the `stretches` is a pair: whether the stretch is code, and its text.
+    """
 
     stretches: tuple[tuple[bool, str], ...]
 
@@ -148,7 +152,8 @@ def render_whole(document: Document, addresses: Addresses) -> str:
 def render(document: Document, addresses: Addresses) -> tuple[tuple[bool, str], ...]:
     """Return the stretches of a document as Markdown whose only links come from its placeholders.
 
-    Each stretch is whether it is code, and its text. Indented code is neutralized like prose: Slack may not know it.
+    Each stretch is a pair: whether the stretch is code, and its text. Indented code is neutralized like prose, because
+    Slack may not show it as code.
     """
     return tuple(
         (kind in CODE, _code(text) if kind in CODE else render_links(neutralize(text), addresses))
@@ -210,7 +215,8 @@ class _Layout:
     def fits(self, start: int, end: int) -> bool:
         """Return whether a run of segments fits into one part.
 
-        The sums may count the block of the first segment with the segment before the run, so one block is kept spare.
+        Slack may join the first segment with the segment before the run, and the sums then count no block for the first
+        segment. At the beginning of a part, it needs a block, so one block is kept spare.
         """
         return self.weight(start, end) <= self.room and self.blocks[end] - self.blocks[start] < PART_BLOCKS
 

@@ -38,7 +38,10 @@ MAX_MESSAGE = 11_000
 """The most that all blocks of a message may weigh."""
 PART_BLOCKS = 36
 MESSAGE_BLOCKS = 44
-"""The most blocks of a part and of a message after Slack has taken their markdown blocks apart; Slack accepts 50."""
+"""The most blocks of a part and of a message; Slack accepts 50.
+
+The blocks that Slack makes of a `markdown` block are counted, not the `markdown` block itself.
+"""
 HEADING = 100
 _SHOWN = {"&": 5, "<": 4, ">": 4}
 # The number of joiners that `neutralize` may put next to a character.
@@ -122,7 +125,7 @@ def _pieces(text: str, sums: Sequence[int], kept: Sequence[tuple[int, int]], roo
 
 
 def _places(border: re.Pattern[str], text: str, kept: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the places at which a text may be cut, in order, outside of the stretches to keep whole."""
+    """Return the places at which a text may be cut, in order; none of them is inside a stretch that is `kept` whole."""
     ends = [match.end() for match in border.finditer(text)]
     return [end for end in ends if not _within(end, kept)]
 
@@ -136,7 +139,10 @@ def _line_end(text: str, kept: Sequence[tuple[int, int]], least: int, farthest: 
 
 
 def _best(borders: Sequence[Sequence[int]], least: int, farthest: int) -> int | None:
-    """Return the last place after `least` and up to `farthest` of the first kind of border that has one, or None."""
+    """Return the last place after `least` and up to `farthest` at a border of the best possible kind.
+
+    `borders` are the places of each kind of border, the best kind first. Return None if no kind has such a place.
+    """
     for places in borders:
         index = bisect_right(places, farthest) - 1
         if index >= 0 and places[index] > least:
@@ -234,7 +240,7 @@ class Splitter:
             yield segment._replace(text=piece.removesuffix("\n"))
 
     def _quote(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
-        # A quarter, because every line gets its quotation mark back, even an empty one.
+        # The limit is a quarter, because every line gets its quotation mark back: even an empty line becomes longer.
         inner = replace(self, limit=self.limit // 4, depth=self.depth + 1)
         for piece in inner.pieces(_QUOTE.sub("", segment.text)):
             quoted = "\n".join(f"> {line}" for line in piece.markdown.split("\n"))
@@ -266,7 +272,7 @@ class Splitter:
         yield group
 
     def _item(self, item: str) -> Iterator[MarkdownBlock]:
-        """Split one item: its first piece stays an item if it is text, and the others come below the list."""
+        """Split one item: its first piece stays an item if it is text, and the other pieces come below the list."""
         sign = _ITEM.match(item)
         start = sign.end() if sign else 0
         inner = replace(self, limit=self.limit - 16, depth=self.depth + 1)
