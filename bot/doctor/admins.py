@@ -63,7 +63,7 @@ async def check_admins(context: Context) -> Sequence[Finding]:
 
 
 async def _is_gone(slack: AsyncWebClient, user: str) -> bool:
-    """Return whether Slack says that a person has no account, or a closed one. Raises the SDK's errors."""
+    """Return whether Slack says that a person has no account, or a closed one. Raises if Slack cannot be asked."""
     try:
         profile = (await slack.users_info(user=user)).get("user")
     except SlackApiError as error:
@@ -72,7 +72,7 @@ async def _is_gone(slack: AsyncWebClient, user: str) -> bool:
 
 
 async def _is_no_group(slack: AsyncWebClient, group: str) -> bool:
-    """Return whether Slack says that there is no such user group. Raises the SDK's errors if it cannot be asked.
+    """Return whether Slack says that there is no such user group. Raises if Slack cannot be asked.
 
     https://docs.slack.dev/reference/methods/usergroups.users.list
     """
@@ -84,7 +84,7 @@ async def _is_no_group(slack: AsyncWebClient, group: str) -> bool:
 
 
 async def _has_admins(slack: AsyncWebClient) -> bool:
-    """Return whether Slack lists an admin; True if Slack does not answer."""
+    """Return whether Slack lists an admin; True if Slack does not return the list."""
     team = str((await slack.auth_test()).get("team_id", ""))
     return await AdminList(slack).read(team) != []
 

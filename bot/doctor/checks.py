@@ -28,7 +28,7 @@ UNREADABLE = (OperationalError, ReadOnlySqlTransaction, UndefinedColumn, Undefin
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine as `asyncio.run` does, without waiting for threads that still look up a host name."""
+    """Run a coroutine like `asyncio.run`, but do not wait for threads that still look up a host name."""
     loop = asyncio.new_event_loop()
     try:
         loop.set_default_executor(DaemonExecutor())
@@ -85,7 +85,7 @@ def failure(text: str, *, fix: str, title: str = "", blocks: bool = False) -> Fi
 
 
 def for_release(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return the findings for a release: errors that do not block it are warnings."""
+    """Return the findings, with errors that do not block a release turned into warnings."""
     return tuple(
         one if one.blocks or one.severity is not Severity.ERROR else replace(one, severity=Severity.WARNING)
         for one in findings
@@ -98,7 +98,7 @@ def exit_code(findings: Sequence[Finding]) -> int:
 
 
 def render(findings: Sequence[Finding], *, symbols: bool) -> str:
-    """Render the report with the summary last; `symbols` is for a terminal, words are for a file."""
+    """Render the report, with the summary last. With `symbols`, for a terminal, severities are symbols, else words."""
     lines = [line for finding in findings for line in finding_lines(finding, symbols=symbols)]
     return "\n".join([*lines, "", _summary(findings)]) + "\n"
 
@@ -140,7 +140,7 @@ FIX = "Correct it in the environment or in .env. docs/settings.md says what each
 
 
 def settings_findings(settings: Settings, errors: Mapping[str, str]) -> tuple[Finding, ...]:
-    """Return a finding for each error, or one that lists the settings in use. Pure."""
+    """Return a finding for each of the `errors`, or, without errors, one that lists the settings that are set. Pure."""
     if errors:
         wrong = unreadable(errors)
         return tuple(
@@ -192,9 +192,10 @@ class Check:
 def reading_database(
     read: Callable[[Context, AsyncConnection[DictRow]], Awaitable[T | list[Any]]],
 ) -> Callable[[Context], Awaitable[T | list[Any]]]:
-    """Decorate a check that reads the database, to pass it a connection to DATABASE_URL.
+    """Decorate a check that reads the database, so that it receives a connection to DATABASE_URL.
 
-    If the database cannot be read, the check finds nothing; the check of the database reports that.
+    The check finds nothing if DATABASE_URL is not set or not valid. It also finds nothing if the database cannot be
+    read, which the check of the database reports.
     """
 
     @wraps(read)

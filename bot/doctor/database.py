@@ -74,7 +74,7 @@ _REASONS = (
 )
 """Parts of libpq's message in lower case, each with its meaning and the fix; the first match counts.
 
-The message itself is not shown: libpq quotes input that it cannot read.
+The message itself is not shown, because libpq quotes input that it cannot read, which may be secret.
 """
 
 
@@ -139,7 +139,7 @@ async def _schema(connection: AsyncConnection) -> list[Finding]:
 
 
 async def _check_writable(connection: AsyncConnection) -> Finding:
-    """Create a table and roll back: a replica and a read-only role refuse it."""
+    """Check that the database can be written to: create a table and roll back. Replicas and read-only roles refuse."""
     try:
         await connection.execute("CREATE TABLE doctor_was_here (nothing int)")
         await connection.rollback()
@@ -173,7 +173,7 @@ _LATE = """
     FROM questions
     WHERE late_seconds > %(seconds)s AND received_at > now() - interval '7 days'
 """
-"""Counts the late messages of the last week. Events that Slack has dropped stay recorded for about an hour."""
+"""Counts the late messages of the last week, and says whether Slack has dropped events in the last hour or so."""
 
 
 _NONE_LATE = (
@@ -194,9 +194,9 @@ _DROPPED = warning(
 
 @reading_database
 async def check_events(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return whether Slack has dropped events or delivered messages late; late delivery means Delayed Events are on.
+    """Return findings on events that Slack has dropped, and on messages that it has delivered late.
 
-    No method of Slack says whether Delayed Events are switched on.
+    No method of Slack says whether Delayed Events are switched on; a late delivery shows that they are.
     """
     row = await (await connection.execute(_LATE, {"seconds": LATE_AFTER_SECONDS})).fetchone()
     dropped = [_DROPPED] if row and row["limited"] else []
@@ -214,7 +214,7 @@ async def check_events(context: Context, connection: AsyncConnection[DictRow]) -
 RETENTION = "Retention"
 
 RETENTION_LATE_DAYS = 0.125
-"""The delay in days after which an overdue deletion of a text is reported; the app checks every ten minutes."""
+"""How many days late the deletion of a text may be before this is reported; the app deletes every ten minutes."""
 
 _KEPT_TOO_LONG = """
     SELECT count(*) AS late FROM questions
@@ -224,7 +224,7 @@ _KEPT_TOO_LONG = """
 
 @reading_database
 async def check_retention(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return whether texts are older than RETENTION_DAYS."""
+    """Return a warning if texts are kept longer than RETENTION_DAYS."""
     days = context.settings.retention_days
     row = await (await connection.execute(_KEPT_TOO_LONG, {"days": days + RETENTION_LATE_DAYS})).fetchone()
     if row is None or not row["late"]:

@@ -1,4 +1,4 @@
-"""Checks that need the real services: a run through Slack, in one thread that is deleted, and the providers.
+"""Checks that need the real services: Slack, in one thread that is deleted at the end, and the providers.
 
 docs/assumptions.md gives the purpose of each check. `blocks.validate`, which takes no token, is not counted as a call.
 """
@@ -43,7 +43,7 @@ from perplexity.scope import RequestLog, SentRequest, logged_requests
 from perplexity.types import Done, Message, Query, Question, RunStarted, TextDelta
 
 MAX_SLACK_CALLS, MAX_CHECKING_CALLS = 40, 27
-"""The most calls to Slack of a run, and of its checks alone: the rest is for deleting their posts."""
+"""The most calls to Slack in a run, and the most in its checks. The rest is for deleting what the checks posted."""
 
 MAX_PROVIDER_CALLS = 8
 
@@ -51,13 +51,13 @@ WAIT_SECONDS, LOOKS = 60, 3
 """The seconds that a person has to press a button, or to stop an answer, and how often the run checks in this time."""
 
 MARK, KEPT = "doctor-live", "doctor-live-kept"
-"""The name in the metadata of a run's messages, and the name if its thread is to be kept.
+"""The name in the metadata of a run's messages: `MARK`, or `KEPT` if the run's thread is to be kept.
 
-A run deletes every thread whose first message has the first name.
+A run deletes every thread whose first message has the name `MARK`.
 """
 
 REMEMBERED = timedelta(days=30)
-"""How far back the run looks for such threads."""
+"""How far back a run looks for threads that it has to delete."""
 
 _CEILING = CEILINGS[FAST]
 _GONE = "message_not_found"
@@ -101,7 +101,7 @@ class LiveRun:
     figures: dict[str, float | str] = field(default_factory=dict)
 
     def connect(self, session: Any) -> None:
-        """Use a session for the calls to Slack, which are counted like those to providers."""
+        """Use a session for the calls to Slack, and count the calls to Slack and to providers from now on."""
         address = self.settings.slack_api_url
         self.client = WorkspaceClient(read_token=self._read_token, api_url=address, session=session)
         self.chat, self.streams = Chat(self.client), Streams(self.client)
@@ -143,12 +143,12 @@ class LiveRun:
         return self.taken(started)
 
     async def stop_stream(self, ts: str) -> None:
-        """End a streamed message in the way in which an answer ends."""
+        """End a streamed message like an answer, with a block below the text."""
         below = [context("The end.")]
         self.taken(await self.streams.stop(self.channel, ts, question=self.mark, part=1, blocks=below))
 
     def taken(self, result: PostResult | StreamResult) -> str:
-        """Return the `ts` of an accepted message. Raises `_Wrong`, which contains Slack's name of the error."""
+        """Return the `ts` of a message, empty if Slack names none. Raises `_Wrong` with Slack's error if refused."""
         if isinstance(result, Sent):
             return result.ts or ""
         self.figures["error"] = result.error
@@ -185,7 +185,7 @@ class LiveRun:
 
 
 Check = Callable[[LiveRun], Awaitable[str]]
-"""Tries an assumption of the app: returns a sentence that says it holds, or raises an error."""
+"""A check of an assumption of the app. It returns a sentence if the assumption holds, otherwise it raises."""
 
 
 async def _try_token(run: LiveRun) -> str:
@@ -194,7 +194,7 @@ async def _try_token(run: LiveRun) -> str:
 
 
 async def _delete_threads(run: LiveRun) -> str:
-    """Delete the thread of this run and those left by earlier runs.
+    """Delete the thread of this run and the threads of earlier runs, except those that were to be kept.
 
     The first message is deleted last, because threads are found by it.
     """
@@ -217,7 +217,7 @@ async def _always() -> bool:
 
 
 async def _begin_thread(run: LiveRun) -> str:
-    # Raises if threads cannot be looked up: nothing is posted that could not be found and deleted later.
+    # Raises if threads cannot be looked up. Then nothing is posted, since it could not be found and deleted later.
     await run.find_thread()
     run.mark = KEPT if run.keep else MARK
     message = OutgoingMessage(text="`python -m bot doctor --live` tries Slack in this thread.")
@@ -251,7 +251,7 @@ def _samples() -> Iterator[dict[str, Any]]:
 
 
 async def _validate(run: LiveRun, *, surface: str) -> str:
-    """Have Slack check a message or a view of each kind.
+    """Have Slack check a sample of each kind of message, or, if `surface` is "view", of each kind of view.
 
     https://docs.slack.dev/reference/methods/blocks.validate
     """
@@ -306,7 +306,10 @@ async def _outlast(run: LiveRun) -> str:
 
 
 async def _ask(run: LiveRun, provider: Provider, ask: Callable[[LiveRun, Any], Awaitable[float | None]]) -> str:
-    """Ask a provider, unless it may cost more than is left. A reply without a price counts as the most it may cost."""
+    """Ask a provider, unless this may cost more than is left of `most`.
+
+    A reply without a price counts as the most that it may have cost.
+    """
     if run.spent + _CEILING > run.most:
         raise _NotTried(f"{format_amount(run.most - run.spent)} of --max-usd is left, and it may cost more.")
     run.spent += _CEILING
@@ -337,7 +340,7 @@ async def _answer(run: LiveRun, provider: Provider) -> float | None:
 
 
 async def _cancel(run: LiveRun, provider: PerplexityProvider) -> float | None:
-    """Cancel an answer that has begun; only the service's invoice shows whether it is billed."""
+    """Cancel an answer that has begun; only the service's invoice shows whether this answer is billed."""
     cost = None
     with suppress(RunFailed, StreamTruncated):  # One of these errors ends a stream that is cancelled.
         async for event in provider.stream(_QUESTION):

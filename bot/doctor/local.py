@@ -1,4 +1,4 @@
-"""Checks of this machine: the commands' names, and the port.
+"""Checks of this machine: the commands' names, the names in `.env`, and the port.
 
 https://docs.slack.dev/interactivity/implementing-slash-commands
 """
@@ -30,14 +30,14 @@ PREFIX = "Set COMMAND_PREFIX, such as COMMAND_PREFIX=x-, then paste the output o
 
 
 async def check_command_names(context: Context) -> Sequence[Finding]:
-    """Check the names of commands with COMMAND_PREFIX."""
+    """Check the names of the slash commands, which begin with COMMAND_PREFIX."""
     return name_findings(
         [command.name for command in slash_commands(context.offers.commands, prefix=context.settings.command_prefix)]
     )
 
 
 def name_findings(names: Sequence[str]) -> list[Finding]:
-    """Return a finding for the names that Slack rejects. Each name has its slash. Pure."""
+    """Return findings on the names that Slack rejects, or one that lists all names. Names begin with a slash. Pure."""
     long = [name for name in names if len(name) > MAX_LENGTH]
     reserved = [name for name in names if name[1:] in RESERVED]
     findings = []
@@ -79,7 +79,7 @@ PORT = "Port"
 
 
 async def check_port(context: Context) -> Sequence[Finding]:
-    """Check that the port is free by listening on it for a moment."""
+    """Check the port by listening on it for a moment: it must be free, or the app itself must be using it."""
     host, port = context.settings.bind_host, context.settings.port
     try:
         server = await asyncio.start_server(_close_connection, host, port)
@@ -105,7 +105,7 @@ async def _explain(error: OSError, host: str, port: int) -> Finding:
 
 
 async def _is_the_app(host: str, port: int) -> bool:
-    """Return whether the app answers /healthz there."""
+    """Return whether the app answers /healthz at this host and port."""
     try:
         async with asyncio.timeout(1):
             reader, writer = await asyncio.open_connection("127.0.0.1" if host == "0.0.0.0" else host, port)  # noqa: S104 - every address

@@ -45,7 +45,7 @@ PERPLEXITY = "Perplexity"
 
 
 async def check_perplexity(context: Context) -> Sequence[Finding]:
-    """Check the key of Perplexity, with which the app works best."""
+    """Check the key for Perplexity, the provider with which the app works best; return a warning if there is no key."""
     if "perplexity" not in context.settings.provider_keys:
         text = "No key is set: passages that DuckDuckGo finds answer, and no model."
         fix = "Make a key at https://console.perplexity.ai and set PERPLEXITY_API_KEY."
@@ -84,7 +84,7 @@ _XAI_KEYS = (
 async def check_x_posts(context: Context) -> Sequence[Finding]:
     """Ask xAI whether it accepts the key.
 
-    Return nothing without a key: OpenRouter then reads the posts, or a deep dive says that it has none.
+    Return nothing without a key: OpenRouter then reads the posts, or a deep dive says that it has no posts.
     """
     settings = context.settings
     key = settings.xai_api_key

@@ -21,7 +21,7 @@ LIMITS = "Limits"
 
 @reading_database
 async def check_limits(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return the services' limits of calls, and the use of the same keys by other programs."""
+    """Return a finding for each limit of calls to a service, a warning if other programs use the same key."""
     keys = context.settings.provider_keys
     lanes = [lane_name(PROVIDERS[name].title, kind, key) for name, key in keys.items() for kind in get_args(CallKind)]
     uses = await read_uses(connection, lanes)

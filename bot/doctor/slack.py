@@ -33,16 +33,19 @@ CLOCK = "Clock"
 
 WARN_SKEW = 60
 FAULT_SKEW = 240
-"""The differences of the clocks, in seconds, that are a warning and an error; at 300 every request is refused."""
+"""The differences of the clocks, in seconds, above which there is a warning, and an error.
+
+From 300 seconds on, the app refuses every request from Slack as too old.
+"""
 
 
 def clock_findings(headers: Mapping[str, str], *, now: float) -> Iterator[Finding]:
-    """Compare `now`, in seconds since 1970, with the `Date` header of a response. Pure."""
+    """Compare `now`, in seconds since 1970, with the `Date` header of a response; yield nothing without one. Pure."""
     try:
         skew = now - parsedate_to_datetime(headers.get("Date", "")).timestamp()
     except ValueError:
         return
-    # The header counts whole seconds.
+    # The header counts whole seconds, so the difference is rounded.
     direction = "fast" if skew > 0 else "slow"
     text = f"This machine's clock is about {round(abs(skew), -1):.0f} seconds {direction}, compared with Slack's."
     if abs(skew) > FAULT_SKEW:
@@ -65,7 +68,7 @@ _CLOSED = {
 async def check_installation(context: Context) -> Sequence[Finding]:
     """Return a finding if the app was uninstalled, or its token was revoked.
 
-    Return one, too, if no token is set, but the database belongs to a workspace.
+    Return a finding, too, if Slack is not set up although the database belongs to a workspace.
     """
     return [] if {"slack_bot_token", "slack_oauth_client_id"} & context.invalid else await _read_installation(context)
 
@@ -98,7 +101,7 @@ _USED = "SELECT EXISTS (SELECT FROM last_choices) AS shortcuts, EXISTS (SELECT F
 
 @reading_database
 async def check_shortcuts(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return which shortcuts and tabs people have used; no method of Slack says whether the app has them."""
+    """Return whether people have used the shortcuts and the Home tab; no method of Slack says if the app has these."""
     if not context.settings.slack_configured:
         return []
     row = await (await connection.execute(_USED)).fetchone()
@@ -120,10 +123,10 @@ async def check_shortcuts(context: Context, connection: AsyncConnection[DictRow]
 SLACK = "Slack"
 
 CONNECTION_ERRORS = (*FAILURES, ConnectionFailed)
-"""Errors of a missing connection, or of a proxy that cannot be used."""
+"""Errors of a missing connection, of a proxy that cannot be used, and of an answer that does not come from Slack."""
 
 INVALID_ANSWERS = (SlackClientError, AttributeError)
-"""The SDK's errors for an answer that is not Slack's; the rest of `CONNECTION_ERRORS` means a missing connection."""
+"""The `CONNECTION_ERRORS` that the SDK raises if something other than Slack answers."""
 
 _REINSTALL = "Copy the token again from OAuth & Permissions. If that does not help, reinstall the app there."
 _MEANINGS = {
@@ -184,7 +187,7 @@ def no_answer(error: Exception) -> Finding:
 
 
 def api_error_name(error: SlackApiError) -> str:
-    """Return Slack's name of the error, or the status of an answer without one."""
+    """Return Slack's name of an error, or the HTTP status, such as "status 502", if the answer names no error."""
     data = getattr(error.response, "data", None)
     name = data.get("error") if isinstance(data, Mapping) else None
     status = getattr(error.response, "status_code", "unknown")
@@ -205,7 +208,7 @@ OF_SETTINGS = {
     "SEND_FILES": {scope.name for scope in FILE_SCOPES},
     "READ_CHANNELS": {scope.name for scope in CHANNEL_SCOPES},
 }
-"""The scopes that depend on a setting."""
+"""The scopes that the app needs only for a setting, by the name of this setting."""
 
 
 def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]:
@@ -248,7 +251,7 @@ def granted_scopes(headers: Mapping[str, str]) -> frozenset[str] | None:
 
 
 def missing_features(scopes: Sequence[OAuthScope]) -> str:
-    """Return the features that do not work without these scopes."""
+    """Return text that says, for each of these scopes, what does not work without it."""
     return " ".join(f"{scope.name}: {scope.without}" for scope in scopes)
 
 
@@ -268,7 +271,7 @@ FIX = (
 
 
 async def check_socket_mode(context: Context) -> Sequence[Finding]:
-    """Ask for an address to connect to, without connecting."""
+    """Ask Slack for the address of a connection, without connecting. Return nothing without SLACK_APP_TOKEN."""
     token = context.settings.slack_app_token
     if token is None:
         return []

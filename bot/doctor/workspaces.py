@@ -30,7 +30,7 @@ LISTED = 10
 """The most workspaces that a finding names."""
 
 TRIED = 20
-"""The most tokens of workspaces that are tried, and the most of the workspaces' own keys."""
+"""The most tokens that are tried at Slack, and the most of the workspaces' own keys that are tried at services."""
 
 _INSTALLED = """
     SELECT id, enterprise_id, is_enterprise_install, refresh_error, refresh_token IS NOT NULL AS rotates,
@@ -84,7 +84,7 @@ async def _read_installations(context: Context, connection: AsyncConnection[Dict
 
 
 def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator[Finding]:
-    """Yield the number of installations and their problems, from their rows."""
+    """Yield findings on installations, given as rows of the database: how many there are, and their problems."""
     yield ok(f"{len(rows)} have installed the app.")
     foreign = [
         row["id"]
@@ -111,7 +111,7 @@ def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator
 
 
 def _organizations(rows: Sequence[DictRow], taken_off: Sequence[str]) -> Iterator[Finding]:
-    """Yield facts for the operator about the workspaces of whole organizations."""
+    """Yield facts about the workspaces of organizations; nothing if no organization as a whole has the app."""
     if not any(row["is_enterprise_install"] for row in rows):
         return
     if taken_off:
@@ -123,7 +123,7 @@ def _organizations(rows: Sequence[DictRow], taken_off: Sequence[str]) -> Iterato
 
 
 async def _secrets(connection: AsyncConnection[DictRow], keys: Sequence[bytes]) -> Sequence[Finding]:
-    """Return a finding that says whether every secret can be decrypted, and whether the first key is enough."""
+    """Return a finding that says whether `keys` decrypt every secret, and whether the first key alone does."""
     ring = KeyRing.of(keys)
     if lost := await unreadable(connection, ring):
         owners = sorted({place.partition(":")[0] for place in lost})
@@ -155,7 +155,7 @@ async def _use(context: Context, connection: AsyncConnection[DictRow]) -> Sequen
 
 
 def _decrypted(ring: KeyRing, rows: Sequence[DictRow]) -> Iterator[tuple[DictRow, str]]:
-    """Yield the rows with their secrets, without those that cannot be decrypted, which are reported already."""
+    """Yield each row with its decrypted secret. Skip secrets that cannot be decrypted: another finding reports them."""
     for row in rows:
         with suppress(Undecryptable):
             yield row, ring.decrypt(row["secret"], place=place_of(row["id"], row["place"]))

@@ -1,4 +1,7 @@
-"""The form for the next question: about the pages of a search, from their excerpts alone, or any follow-up."""
+"""The form for the next question: a follow-up, or a question about the pages of a search.
+
+Questions about pages are answered from the excerpts of these pages alone.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ async def open_question(click: Click, context: ListenerContext) -> ClickReply | 
 
 
 def question_view(page: SearchPage | None, metadata: dict[str, Any]) -> View:
-    """Build the view: for a question about these pages, or for the next one of a conversation."""
+    """Build the view for a question about the pages of `page`, or for a follow-up if `page` is None."""
     question = input_block(QUESTION, _("Your question"), text_input(QUESTION, multiline=True))
     return modal(
         CALLBACK_ID,
@@ -141,7 +144,7 @@ def _click(submitted: Submission) -> Click:
         "channel": {"id": metadata.get("channel", "")},
         "response_url": metadata.get("response_url"),
     }
-    # A view opened by an older version names no action.
+    # A view opened by an older version names no action, and is about pages.
     action = FOLLOW_UP if metadata.get("action") == FOLLOW_UP else ASK_ABOUT
     return Click(body=body, action={"action_id": action, "value": str(metadata.get("question", ""))})
 

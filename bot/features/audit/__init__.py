@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def parse_head(text: str) -> tuple[str, int, str]:
-    """Parse a workspace, a number and a hash. Raises ArgumentTypeError."""
+    """Parse `TEAM:COUNT:HASH`: a workspace, the number of an entry and its hash. Raises ArgumentTypeError."""
     team, count, digest = [*text.split(":"), "", "", ""][:3]
     if not (team and count.isdecimal() and re.fullmatch("[0-9a-f]{64}", digest)):
         raise ArgumentTypeError("must be a workspace, a number and a hash, such as T012AB3CD:120:9f86d081…")

@@ -1,4 +1,4 @@
-"""Reads the audit log: verifies and exports it, and signs its heads with another key."""
+"""Reads the audit log: verifies and exports it, and signs its heads again after a change of the key."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ENTRIES = """
 class Verification:
     """The result of checking the log: the head and the problems of each workspace.
 
-    `key` is the key that signs the heads. `waiting` is the problem of the log as a whole, if there is one.
+    `key` is the key that signs the heads. `waiting` is the problem of the log as a whole, empty if there is none.
     """
 
     heads: Mapping[str, Head]
@@ -83,7 +83,7 @@ class Verification:
 async def verify(conninfo: str, *, key: str | None, known: Mapping[str, Mapping[int, str]]) -> Verification:
     """Check all entries and heads, without changing anything. Raises database errors.
 
-    `key` is the setting. `known` are hashes of entries by workspace and number, as noted earlier.
+    `key` is AUDIT_KEY, None if it is not set. `known` are hashes of entries, noted earlier, by workspace and number.
     """
     async with await connect(conninfo, autocommit=True) as connection:
         # Read everything as of one moment, although entries are added in the meantime.
@@ -140,9 +140,10 @@ async def inspect(connection: AsyncConnection[DictRow], *, key: str | None) -> l
 
 
 async def sign(conninfo: str, *, key: str | None) -> Verification:
-    """Sign the heads with the current key, after AUDIT_KEY was set or changed, unless there are other problems.
+    """Sign the heads with the current key, after AUDIT_KEY was set or changed.
 
-    Return the problems other than signatures. Raises database errors.
+    Return the result of a check of all but the signatures; if it found problems, nothing is signed. Raises database
+    errors.
     """
     async with await connect(conninfo, autocommit=True) as connection, connection.transaction():
         await lock_writer(connection)
@@ -171,7 +172,7 @@ async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head
 
 
 async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
-    """Return the workspaces that must have a log: other tables show that something happened there that is logged.
+    """Return, by id, the workspaces of which other tables show events that must be in the log.
 
     Workspaces with waiting entries are left out. If recording has ever failed, `since` and `until` are None, because
     the lost entry may have been the first or the last.
@@ -208,12 +209,12 @@ async def entries(connection: AsyncConnection[Any]) -> AsyncIterator[tuple[Entry
 
 
 MAX_PROBLEMS = 20
-"""How many problems of a workspace are listed."""
+"""The most problems that are listed of a workspace."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Used:
-    """A workspace's known time of use, from `since` to `until` (None if unknown), for which it must have a log."""
+    """The time from `since` to `until` (None if unknown) in which a workspace was used, and so must have a log."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -221,11 +222,11 @@ class Used:
 
 @dataclass(kw_only=True)
 class ChainCheck:
-    """Checks the entries of one workspace, passed in by number, and then its head.
+    """Checks the entries of one workspace, passed in the order of their numbers, and then its head.
 
-    `problems` are sentences. An entry that does not fit is reported once: the next entry is compared with its hash.
-    `used` is the workspace's use according to other tables, None if there is none. `known` are hashes, by number, that
-    the entries must have.
+    `problems` are sentences. A changed entry is reported once: the next one is checked against the stored hash
+    of the changed one. `used` is the workspace's use according to other tables, None if there is none. `known` are
+    hashes, by number, that the entries must have.
     """
 
     team_id: str
@@ -239,7 +240,7 @@ class ChainCheck:
     _hash: str = BEGINNING
 
     def add(self, entry: Entry, hash: str) -> None:
-        """Check the next entry, also against a known hash."""
+        """Check the next entry against its stored `hash`, and this hash against the known one, if there is one."""
         if entry.number != self._last + 1:
             self._misplaced(entry.number)
         if entry.hash(self._hash) != hash:
@@ -253,7 +254,7 @@ class ChainCheck:
         self._last, self._hash = entry.number, hash
 
     def add_person(self, user_id: str, *, key: bytes, who: str) -> None:
-        """Check that a pseudonym belongs to this person; no one can find a key that makes it another person's."""
+        """Check that `key` gives this person the pseudonym `who`; no key that gives it to someone else can be found."""
         if pseudonym(key, team_id=self.team_id, user_id=user_id) != who:
             self._report(f"The pseudonym {who} is not that of the person it is listed for.")
 

@@ -43,7 +43,10 @@ _USED_UP = """
 
 @reading_database
 async def check_budgets(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return the reasons why paid searches are refused."""
+    """Return the reasons why paid searches are refused, and unsettled calls.
+
+    Also return the budget that the database began with, if it is in force.
+    """
     budgets = (await with_first_budget(context.settings, connection)).budgets
     allowed = {"user": budgets.user, "channel": budgets.channel, "workspace": budgets.workspace}
     pauses = await (await connection.execute(_PAUSES)).fetchall()

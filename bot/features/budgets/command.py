@@ -216,11 +216,11 @@ MAX_NAMED = 50
 def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note: str = "") -> OutgoingMessage:
     """Render the spending and the budgets.
 
-    `defaults` apply if no budget is set; `note` says what was done, not escaped.
+    `defaults` apply if no budget is set. `note`, which is not escaped yet, says what was done.
     """
     blocks: list[Block] = [section(escape(note))] if note else []
     if spending.paused_by is not None:
-        # In mrkdwn, `sanitize_message` allows no mention.
+        # The line is rich text, because `sanitize_message` allows no mention in mrkdwn.
         text = _("{paused}. Type {command} to allow them again.")
         if spending.paused_by:
             text = _("{paused} by {person}. Type {command} to allow them again.")
@@ -236,7 +236,7 @@ def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note:
 
 
 def budget_blocks(lines: Sequence[BudgetLine], defaults: Budgets) -> list[Block]:
-    """Return the budgets; `defaults` apply where none is set."""
+    """Return blocks that list the budgets; `defaults` apply where admins have set none."""
     set_for_all = {line.scope: line.amount for line in lines if not line.subject}
     allowed = "\n".join(
         f"{_(label)}: *{_amount(set_for_all.get(scope, defaults.of(scope)))}*"
@@ -283,19 +283,19 @@ class BudgetTable:
         return {(row["team_id"], _name_in_file(row["scope"], row["subject"])): _in_file(row["amount"]) for row in rows}
 
     async def check(self, name: str, value: object) -> tuple[str, object]:
-        """Return a name and a value in the form of `read`. Raises UsageError or ValueError."""
+        """Return a name and a value as `read` returns them. Raises UsageError or ValueError if they are not allowed."""
         scope, request = _parse(name, value)
         return _name_in_file(scope, request.subject), _in_file(request.amount)
 
     async def change(self, team_id: str, values: Mapping[str, object]) -> None:
-        """Set values, and remove those that are None."""
+        """Set the budgets with these names; a value of None removes a budget."""
         for name, value in values.items():
             _, request = _parse(name, "off" if value is None else value)
             request = replace(request, reset=value is None)
             await self._store.change(team_id=team_id, user_id="", **vars(request))
 
     async def explain(self, team_id: str, user_id: str, channel_id: str) -> list[tuple[str, str, str]]:
-        """Return the budgets of a person in a channel, each with the level that set it."""
+        """Return each budget for a person in a channel: its name, its value, and who has set it."""
         lines, _ = await self._store.lines(team_id)
         async with self._pool.connection() as connection:
             first = (await with_first_budget(self._settings, connection)).budgets
@@ -322,7 +322,7 @@ class BudgetTable:
 
 
 def _parse(name: str, value: object) -> tuple[Scope, BudgetRequest]:
-    """Return the scope of a budget, and the requested change. Raises UsageError, ValueError."""
+    """Parse a budget of the settings file: return its scope, and the change. Raises UsageError, ValueError."""
     if isinstance(value, bool) or not isinstance(value, str | int) or len(str(value).split()) != 1:
         raise ValueError(f'a budget cannot be {value!r}: it takes an amount in dollars such as "2.50", or "off"')
     request = parse(f"{name} {value}")

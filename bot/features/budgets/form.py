@@ -75,7 +75,7 @@ async def open_budgets(
 
 
 def budgets_view(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, slash: str = f"/{ROOT_COMMAND}") -> View:
-    """Build the form with the current budgets: those set by admins, and the `usual` ones in the settings."""
+    """Build the form with the current budgets: those set by admins, otherwise the `usual` ones in the settings."""
     amounts: dict[Scope, int | None] = {scope: usual.of(scope) for scope in SCOPES}
     amounts |= {line.scope: line.amount for line in lines if not line.subject}
     shown: dict[str, str] = {scope: _shown(amount) for scope, amount in amounts.items()}

@@ -43,8 +43,8 @@ class BudgetWatch:
     async def look(self) -> None:
         """Send the notices that are due. Raises database errors.
 
-        Notices that are not sent are handed back for any process to send. Those taken by a process that died are sent
-        some minutes later.
+        A notice that is not sent is handed back, so that any process can send it. If a process dies, others send its
+        notices after some minutes.
         """
         await self._record_sent()
         due = await self.ledger.notices()
@@ -65,14 +65,14 @@ class BudgetWatch:
             self._sent.popleft()
 
     async def _hand_back(self, notices: Sequence[BudgetNotice]) -> None:
-        """Record that notices were not sent; without a database, other processes find this out after a while."""
+        """Record that notices were not sent; if this fails, they count as not sent only after some minutes."""
         with suppress(TimeoutError, *DATABASE_UNAVAILABLE, Error):
             async with asyncio.timeout(HAND_BACK_SECONDS):
                 for notice in notices:
                     await self.ledger.told(notice, reached=False)
 
     async def _tell(self, notice: BudgetNotice) -> bool:
-        """Return False if no admin could be told and a later attempt may succeed."""
+        """Send a notice; return False if no admin got it but a later attempt may succeed, otherwise True."""
         log.warning("budget.noticed", extra={"kind": notice.scope, "count": notice.percent})
         told = await self.notices.tell(notice.team_id, partial(notice_text, notice, slash=self.slash), "budget")
         if told is False:

@@ -1,4 +1,4 @@
-"""`/pplx check`: shows each claim with word-for-word quotations from pages, and a verdict if these decide it."""
+"""`/pplx check`: shows each claim with a verdict, and with word-for-word quotations from pages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NUMBERED = re.compile(r"\d{1,2}\. (?=\S)")
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRequest:
-    """A `text` whose claims are checked, or `claims` that were already chosen; the `filters` come from settings."""
+    """The `claims` to check, or, without claims, the `text` to find them in; the `filters` come from settings."""
 
     text: str
     claims: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class CheckRequest:
 def parse(text: str) -> CheckRequest:
     """Parse the text after `/pplx check`. Raises UsageError.
 
-    If all lines are numbered, "1. …", each is a claim to check.
+    If every line begins with a number, such as "1. ", each line is a claim to check.
     """
     typed = unescape_slack(text).strip()
     if not typed:
@@ -92,7 +92,7 @@ async def answer(request: CheckRequest, context: CommandContext) -> CheckedClaim
 
 
 def render(checked: CheckedClaims, request: CheckRequest, audience: Audience) -> Reply:
-    """Render the claims with the words of the pages on them."""
+    """Render the checked claims, with the quotations from pages, as a reply."""
     cost_usd = cost_with_failures(checked.cost_usd, checked.failed)
     stats = Stats(provider=checked.judged_by or checked.searched_by, cost_usd=cost_usd)
     return Reply(messages=claims_messages(checked), stats=stats)

@@ -55,7 +55,7 @@ OWN_SENTENCES = N_("These are sentences of the message, because no model could r
 CALLBACK_ID = "check_modal"
 
 PROPOSE_SECONDS = 20.0
-"""How long the model may take to find the claims; after that, they are sentences of the message."""
+"""How long the model may take to find the claims; after that, sentences of the message are used as claims."""
 
 CLOSED = "not_found"
 """Slack's error for a view that was closed."""
@@ -144,7 +144,7 @@ class ClaimFinder:
             return errors(**{block_id(1): error.problem})
 
         async def count_proposal(question_id: UUID) -> None:
-            """Include the requests that found the claims in **What was sent**."""
+            """Let **What was sent** also show the requests that found the claims."""
             with suppress(ValueError):
                 proposal = UUID(str(submitted.metadata.get("proposal") or ""))
                 try:
@@ -169,7 +169,7 @@ class ClaimFinder:
 
 
 async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
-    """Return why a person gets no claims. If they get some, return None, and count this towards their rate limit."""
+    """Return why a message may not be read for a person; if it may, count this for their rate limit and return None."""
     if (said := await context.admission.asker_refusal(asker.user_id)) is not None:
         return said
     try:
@@ -186,7 +186,7 @@ def block_id(number: int) -> str:
 
 
 async def _show(view: View, view_id: str, context: ListenerContext) -> None:
-    """Change the open modal; if Slack is busy, try a second time."""
+    """Change the open modal; if Slack refuses this, try a second time, unless the modal was closed."""
     result = await context.views.update(view_id, view)
     if isinstance(result, NotOpened) and result.error != CLOSED:
         await asyncio.sleep(min(result.seconds or 1.0, MAX_PAUSE_SECONDS))
@@ -242,8 +242,8 @@ class _Message:
 def text_of(message: Mapping[str, Any]) -> str:
     """Return the text of a message with the text of the messages shared in it.
 
-    Of a message of an app, only the blocks are read, if it has any: its `text` is for notifications and screen readers,
-    and may say more than the message.
+    If a message of an app has blocks, only these are read, because its `text`, for notifications and screen readers,
+    may say more than the message shows.
     """
     own, shown = str(message.get("text") or ""), "\n".join(_texts(message.get("blocks")))
     own = shown if shown and message.get("bot_id") else max(own, shown, key=len)
@@ -321,7 +321,7 @@ def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
 
 
 def slack_date(ts: object) -> str:
-    """Return a message's time for Slack to show in the reader's time zone; empty if it is not a time."""
+    """Return a message's time for Slack to show in the reader's time zone; empty if `ts` is not a time."""
     seconds = int(seconds_of(ts))
     return moment_or_day(datetime.fromtimestamp(seconds, UTC)) if seconds > 0 else ""
 
@@ -346,11 +346,11 @@ class ProposalStore:
         self._pool = pool
 
     async def record(self, id: UUID, team_id: str, user_id: str, sent: str) -> None:
-        """Add `sent`, from `SentLog.take`, to the requests sent for a proposal, before the next request is sent."""
+        """Add `sent`, requests as `SentLog.take` returns them, to those of a proposal, before they are sent."""
         values = {"id": id, "team_id": team_id, "user_id": user_id, "sent": storable(sent)}
         await self._pool.execute(_RECORD, values)
 
     async def move(self, id: UUID, team_id: str, user_id: str, question_id: UUID) -> None:
-        """Count the requests sent for a person's proposal towards the question that followed from it."""
+        """Move the requests of a person's proposal to the question that followed from this proposal."""
         values = {"id": id, "question_id": question_id, "team_id": team_id, "user_id": user_id}
         await self._pool.execute(_MOVE, values)

@@ -87,8 +87,9 @@ async def erase_people(
 ) -> int:
     """Erase the data of these people; return 1 if one of them has none, 2 if the erasure was not confirmed.
 
-    At a terminal, a person is asked to confirm; a program is not asked. Open questions are stopped first. The data of
-    each person is erased in one transaction, so that after an interruption the same command continues.
+    At a terminal, a person is asked unless the erasure is `confirmed`; a program is not asked. Open questions are
+    stopped first. The data of each person is erased in one transaction, so the same command can continue an
+    interrupted erasure.
     """
     confirmed = confirmed or not terminal.is_a_persons
     if not confirmed and not terminal.shows_questions:

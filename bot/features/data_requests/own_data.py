@@ -32,9 +32,10 @@ EXPORT_OWN, ERASE_OWN = "export_own_data", "erase_own_data"
 
 LOOK_SECONDS = 0.5
 CLEAR_UP_LOOKS = 120
-"""How often to check, before an erasure, whether workers have removed the messages of open questions.
+"""How many times to check, before an erasure, whether workers have removed the messages of open questions.
 
-If a worker has died, another one takes over its questions after fifteen seconds, and Slack may be busy then.
+This takes up to a minute: if a worker has died, another one takes over its questions after fifteen seconds, and Slack
+may be busy then.
 """
 
 IN_MEMORY = 1_000_000
@@ -91,7 +92,7 @@ class OwnData:
 
     async def _erase(self, team_id: str, user_id: str) -> dict[str, int]:
         for _look in range(CLEAR_UP_LOOKS):
-            # Repeated, since new questions may come: once such a question is erased, its run cannot be cancelled.
+            # Repeated for questions asked in the meantime: once a question is erased, its run cannot be cancelled.
             runs = await self.store.stop_work(user_id, team_id=team_id)
             self.cancel_runs(runs.get(team_id, []))
             if await self.store.is_cleared(user_id, team_id=team_id):
@@ -101,7 +102,7 @@ class OwnData:
         return await self.store.erase(user_id, team_id=team_id, own=True)
 
     async def erase(self, team_id: str, user_id: str) -> None:
-        """Stop a person's open work and erase everything of them in a workspace. Raises nothing."""
+        """Stop a person's open work and erase all of the person's data in a workspace. Raises nothing."""
         try:
             erased = await self._erase(team_id, user_id)
         except (*DATABASE_UNAVAILABLE, Error) as error:

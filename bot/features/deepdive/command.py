@@ -52,9 +52,10 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveRequest:
-    """A topic; `public` shows the report to everyone in the channel, `private` only to the asker despite settings.
+    """A topic; `public` shows the report to everyone in the channel.
 
-    The `filters` come from settings: none can be typed.
+    `private` shows it only to the asker, whatever the settings say. The `filters` come from settings, since none can be
+    typed.
     """
 
     topic: str
@@ -87,7 +88,7 @@ class ProgressBoard:
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveResult:
-    """The report; `file` is the id with which a button requests it as a file, None if files cannot be sent."""
+    """The report; `file` is the value of the button that sends the report as a file, None if files cannot be sent."""
 
     report: DeepDive
     file: str | None
@@ -239,13 +240,13 @@ def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
 
 
 def _parts(report: DeepDive) -> Iterator[str]:
-    """Yield the cost of each part."""
+    """Yield the heading of each part, with its cost if this is known."""
     for finding in report.stages:
         yield " ".join(filter(None, (_(HEADINGS[finding.stage]), money(format_dollars(finding.cost_usd)))))
 
 
 def _cited(text: str, sources: tuple[Source, ...]) -> CitedText:
-    """Return the cited text; its markers keep their numbers, which are those of the report's list."""
+    """Return a text with its citation markers, numbered like the sources in the report's list."""
     cited = number_citations(clean(text), sources)
     pieces = (replace(p, number=p.source.number) if isinstance(p, Marker) else p for p in cited.pieces)
     return replace(cited, pieces=tuple(pieces))
@@ -276,8 +277,8 @@ def deepdive_progress_message(
 ) -> OutgoingMessage:
     """Render the progress; a stage that is not in `stages` has not started.
 
-    `question_id` is the button's value. `clock` is the dive's current time, None if the message may not be changed
-    again soon; the message then states the time `now`, and calls no stage running.
+    `question_id` is the button's value. `clock` is the current time of the clock that timed the stages. It is None if
+    the message may not be changed again soon; the message then states the time `now`, and calls no stage running.
     """
     title = _title(topic)
     if clock is None:

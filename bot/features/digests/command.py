@@ -74,7 +74,7 @@ _NUMBERED = {day: name[:3].casefold() for day, name in enumerate(DAY_NAMES)}
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeDigest:
-    """Apply an action to the digest with this number."""
+    """A request to apply an action to the user's digest with this number."""
 
     action: DigestAction
     number: int
@@ -82,7 +82,7 @@ class ChangeDigest:
 
 @dataclass(frozen=True, kw_only=True)
 class ListDigests:
-    """List the user's digests."""
+    """A request to list the user's digests."""
 
 
 WatchRequest = DigestSpec | ChangeDigest | ListDigests
@@ -231,7 +231,7 @@ def _days_of(name: str, words: str) -> frozenset[int]:
 
 
 def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
-    """Return the days on which an empty digest is posted."""
+    """Return the days on which a digest is posted even if nothing is new. Raises UsageError if it runs on none."""
     quiet = parse_days(words) & days
     if not quiet:
         said = _("This digest doesn’t run on {words}. Its days are {days}.")

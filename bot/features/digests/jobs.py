@@ -120,7 +120,7 @@ REASONS = {
     "restricted_action_thread_only_channel": NOT_ALLOWED,
     "restricted_action_non_threadable_channel": NOT_ALLOWED,
 }
-"""Reasons why a digest cannot be posted, for the owner, by the app's or Slack's reason code.
+"""Sentences that tell the owner why a digest cannot be posted, by the app's reason code or Slack's error.
 
 https://docs.slack.dev/reference/methods/chat.postMessage#errors
 """
@@ -128,10 +128,10 @@ https://docs.slack.dev/reference/methods/chat.postMessage#errors
 
 @dataclass(frozen=True, kw_only=True)
 class StopNotice:
-    """Says why a digest cannot be posted.
+    """Says why a digest was stopped or deleted, or could not be posted in its channel.
 
-    `reason_code` is Slack's error, or a key of `REASONS`, such as for an owner who has left. `title` is the digest's
-    topic; it is only set if the digest is deleted.
+    `reason_code` is Slack's error, or the app's own code, such as `OWNER_LEFT`. `title` is the category and topic of
+    the digest if it is deleted, otherwise empty.
     """
 
     digest_id: UUID
@@ -160,7 +160,8 @@ def parse_notice(text: str) -> StopNotice:
 def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
     """Return the question of a notice.
 
-    `by` is the id of its cause, such as a run. One cause has one notice, even if it is repeated.
+    `by` is the id of the notice's cause, such as the question of a run. A cause has one notice, even if it
+    occurs again.
     """
     key = f"{notice.digest_id}:notice:{by}"
     return _question(NOTICE_COMMAND, notice.text, id=id, key=key, owner=owner, channel_id=channel_id)
@@ -195,7 +196,10 @@ class StopNoticeCommand:
         )
 
     async def answer(self, notice: StopNotice, context: CommandContext) -> tuple[OutgoingMessage, ...]:
-        """Return the notice in the language of its reader; none if the digest was deleted. Raises database errors."""
+        """Return the notice in the language of its reader. Raises database errors.
+
+        If the digest no longer exists, return no notice, unless it was deleted because its owner has left.
+        """
         if notice.reason_code == OWNER_LEFT:
             return (owner_gone_message(notice.title, command=self.command_label),)
         digest = await self.database_retry(lambda: self.digests.get(notice.digest_id, now=utc_now()))
@@ -219,7 +223,7 @@ class DigestStopper:
     database_retry: DatabaseRetry
 
     async def on_channel_closed(self, row: QuestionRow, error: str) -> None:
-        """Stop a digest that Slack does not let into its channel.
+        """Stop the digest of a run, since Slack does not let the app post in its channel; `error` is Slack's error.
 
         If Slack refuses the app itself, nothing is stopped: no provider is asked until the app is admitted again.
         """
@@ -232,7 +236,7 @@ class DigestStopper:
     async def on_owner_barred(self, digest: Digest, reason_code: str, *, by: UUID) -> None:
         """Stop a digest whose owner has left or may not ask in its channel; delete it if the owner's account is closed.
 
-        `reason_code` says which of these it is, and `by` is the id of the question that found it out.
+        `reason_code` says which of these is the case; `by` is the id of the run's question.
         """
         title = digest.title if reason_code == OWNER_LEFT else ""
         notice = StopNotice(digest_id=digest.id, reason_code=reason_code, title=title)
@@ -335,7 +339,7 @@ class DigestRunner:
     async def run(self, run: DigestRun, context: CommandContext) -> DigestReport | None:
         """Return a report of new stories, None if the digest was deleted. Raises PerplexityError.
 
-        While the app may not post, no provider is asked: the first run after that covers the missed time.
+        While Slack does not let the app in, no provider is asked. The first run afterwards covers the missed time.
         """
         now = datetime.fromtimestamp(context.now(), UTC)
         digest = await self.database_retry(lambda: self.digests.get(run.digest_id, now=now))
@@ -387,7 +391,7 @@ class DigestRunner:
         return allowed
 
     async def _with_summary(self, report: DigestReport, context: CommandContext, *, filters: Filters) -> DigestReport:
-        """Ask for all news since the previous run; the report has the cost even if nothing was found."""
+        """Return the report with all news since the previous run, and with the cost, even if nothing was found."""
         digest, now = report.digest, report.now
         last_run_at = await self.database_retry(
             lambda: self.digests.last_run_at(digest.id, question_id=context.row.id, now=now)
@@ -413,7 +417,7 @@ class DigestRunner:
     async def select_new(self, report: DigestReport, *, question_id: UUID) -> DigestReport:
         """Return the report with at most eight new stories; the rest stays new for the next run.
 
-        The report is suppressed if the digest was deleted, paused or stopped meanwhile, unless the run is manual.
+        The report is suppressed if the digest was deleted meanwhile, or, unless the run is manual, paused or stopped.
         """
         stories = report.summary.stories if report.summary else ()
         new, since, cursor = stories, None, 0

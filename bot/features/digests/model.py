@@ -63,7 +63,7 @@ class DigestSpec:
 
     `category` or `topic` may be empty. On the days of the week in `report_empty_on`, the digest also reports that
     nothing is new. The schedule's zone is the one that the owner named, otherwise the owner's own; it is empty until
-    that is looked up.
+    the owner's own has been looked up.
     """
 
     category: str
@@ -74,10 +74,10 @@ class DigestSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Digest:
-    """A stored digest: `number` identifies it for its owner, `next_at` is None unless it is active.
+    """A stored digest. `number` identifies it for its owner; `next_at` is None unless the digest is active.
 
-    `runs` and `cost_usd` count the last 30 days; `unpriced` is the number of finished runs among these whose cost
-    is unknown. `failed` is whether the last finished run failed.
+    `runs` is the number of runs in the last 30 days, and `unpriced` the number of those that are finished and have no
+    known cost. `cost_usd` is the known cost, None if there is none. `failed` is whether the last finished run failed.
     """
 
     id: UUID
@@ -108,7 +108,10 @@ class Created:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitReached:
-    """No more digests are possible: for the owner, in the `channel`, or, if `share`, for the owner in the channel."""
+    """The owner, or, with `channel`, the channel has no room for another digest.
+
+    With `share`, the owner has the most digests that one person may have in the channel.
+    """
 
     limit: int
     channel: bool
@@ -167,7 +170,10 @@ class AlreadyRunning:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestNotFound:
-    """The owner has no digest with this number, which is None for a button; `numbers` are the existing ones."""
+    """The owner has no digest with this `number`; `numbers` are those of the owner's digests.
+
+    `number` is None if the digest of a button was deleted.
+    """
 
     number: int | None = None
     numbers: Sequence[int] = ()
@@ -186,17 +192,17 @@ _MONTH = timedelta(days=30)
 
 
 LATE_AFTER = timedelta(minutes=15)
-"""A run that starts this long after its slot is marked as late."""
+"""How long after its slot a run may start without being marked as late."""
 
 _RUN_TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<first>\S+) (?P<slot>\S+) (?P<title>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigestRun:
-    """One run of a digest for the moment `slot`. `title` is the digest's topic.
+    """One run of a digest for the moment `slot`. `title` is the digest's category and topic.
 
-    `earliest_slot` is the first slot that the run covers: it is before `slot` if slots were missed. The `filters` are
-    those of its owner's and its channel's settings.
+    `earliest_slot` is the first slot that the run covers; it is before `slot` if slots were missed. The `filters` come
+    from the settings of the digest's owner and channel.
     """
 
     digest_id: UUID
@@ -268,7 +274,10 @@ class DigestReport:
 
 
 def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
-    """Return text such as "since Tuesday", with time and zone for a moment today, or the date from a week ago on."""
+    """Return text such as "since Tuesday".
+
+    For a moment today, it has the time and the zone; for a moment a week ago or earlier, the date.
+    """
     then = moment.astimezone(tz)
     days = (now.astimezone(tz).date() - then.date()).days
     if days < 1:
@@ -284,6 +293,7 @@ def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
 def search_window_start(last_run_at: datetime | None, *, now: datetime) -> datetime:
     """Return the start of the search: the last run, but at least a day and at most a month ago.
 
-    The search covers at least a day, because the previous run may have posted only some of its stories.
+    If there was no run, this is a day ago. The search covers at least a day, because the previous run may
+    have posted only some of its stories.
     """
     return min(max(last_run_at or now, now - _MONTH), now - _DAY)

@@ -65,7 +65,7 @@ STOP_DIGEST = "admin_stop_digest"
 """The id of the button that stops another person's digest."""
 
 MAX_OWN, MAX_OF_WORKSPACE = 12, 8
-"""The most digests that a person's home tab and the page for admins show."""
+"""The most digests that a person's home tab shows, and the most that the page for admins shows."""
 
 _MAX_HOME_TITLE = 150
 
@@ -273,7 +273,7 @@ def digest_buttons(digest_id: UUID) -> Block:
 
 
 def home_buttons(digest: Digest) -> Block:
-    """Return the owner's buttons in the home tab that apply to the digest's current state."""
+    """Return the owner's buttons below a digest in the home tab or in a list, which depend on the digest's state."""
     change = DigestAction.PAUSE if digest.state is State.ACTIVE else DigestAction.RESUME
     return actions(*(_button(action, digest.id) for action in (DigestAction.RUN, change, DigestAction.DELETE)))
 
@@ -352,8 +352,8 @@ def home_blocks(digests: Sequence[Digest]) -> list[Block]:
 
 
 def _own(one: Digest) -> Iterator[Block]:
-    # Slack replaces the id by the channel's name for people who may know it. In mrkdwn, `sanitize_view` allows no
-    # mention.
+    # The line is rich text, because `sanitize_view` allows no mention in mrkdwn. Slack replaces the id by the channel's
+    # name for people who may know it.
     direct = one.channel_id.startswith("D")
     place = leaf(_("in our direct messages")) if direct else {"type": "channel", "channel_id": one.channel_id}
     failed = _("the last one failed, “Run now” tries again") if one.failed else ""

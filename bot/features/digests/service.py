@@ -57,7 +57,7 @@ class DigestService:
     now: Callable[[], datetime] = utc_now
 
     async def create(self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
-        """Create a digest that posts to a channel, by default in the owner's time zone.
+        """Create a digest that posts to a channel. If `spec` names no time zone, use the owner's.
 
         A second call with the same `id` creates no other digest.
         """
@@ -83,7 +83,7 @@ class DigestService:
         return await self.digests.of_team(team_id, now=self.now())
 
     async def problems(self, team_id: str) -> Sequence[Problem]:
-        """Return a problem if several digests of a workspace failed. Raises database errors."""
+        """Return a problem if the last runs of several active digests failed. Raises database errors."""
         failed = sum(one.failed and one.state is State.ACTIVE for one in await self.list_all(team_id))
         text = ngettext("{count} digest failed at its last run.", "{count} digests failed at their last run.", failed)
         told = Problem(text=text, fix=_("Their owners were told why."))
@@ -160,7 +160,7 @@ class DigestScheduler:
             await self.sleep(seconds_to_next_minute(self.now()))
 
     async def run_once(self) -> int:
-        """Start every run that is due; return the number of runs that this process started."""
+        """Start every run that is due; return the number of due digests that this process handled."""
         if self.disabled:
             return 0
         now = self.now()

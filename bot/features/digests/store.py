@@ -67,7 +67,7 @@ LOCK = "SELECT id, state FROM digests WHERE id = %(id)s FOR UPDATE"
 """Lock a digest until the end of the transaction."""
 
 SET_STATE = "UPDATE digests SET state = %(state)s, next_at = %(next_at)s WHERE id = %(id)s RETURNING id"
-"""Pause, resume or stop a digest."""
+"""Pause or resume a digest."""
 
 STOP = "UPDATE digests SET state = 'stopped', next_at = NULL WHERE id = %(id)s AND state = 'active' RETURNING id"
 """Stop a digest; returns no row if it is not active."""
@@ -108,7 +108,7 @@ HAS_RUN = """
     WHERE r.digest_id = %(id)s AND q.state = ANY(%(states)s)
     LIMIT 1
 """
-"""Whether a run of a digest is in one of these states."""
+"""Read whether a digest has a run whose question is in one of these states."""
 
 QUESTION_EXISTS = "SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s"
 """Read whether this manual run exists: the request may be repeated after an interruption."""
@@ -123,24 +123,24 @@ POSTED_STORIES = """
     ORDER BY s.at DESC
     LIMIT %(most)s
 """
-"""The stories that other runs posted after a cursor, the latest first."""
+"""Read the stories that other runs have posted, the latest first; only those after the cursor `place`."""
 
 MARK_SEARCHED = "UPDATE digest_runs SET looked = true WHERE digest_id = %(id)s AND question_id = %(question_id)s"
-"""Record that a run has searched, and that the stories it found are posted or known."""
+"""Record that a run has searched, once the stories that it posts are recorded."""
 
 LAST_RUN_AT = """
     SELECT max(r.slot) AS slot FROM digest_runs r JOIN questions q ON q.id = r.question_id
     WHERE r.digest_id = %(id)s AND r.question_id <> %(question_id)s AND r.looked AND r.slot <= %(now)s
       AND q.state = 'answered'
 """
-"""The slot of the last run that searched; a slot in the future comes from a wrong clock and is ignored."""
+"""Read the slot of the last other run that searched; a slot in the future comes from a wrong clock and is ignored."""
 
 FORGET_STORIES = """
     DELETE FROM digest_seen
     WHERE digest_id = %(id)s
       AND (question_id = %(question_id)s OR at <= %(now)s - %(days)s * interval '1 day')
 """
-"""Delete the stories recorded by this run before an interruption, and old ones."""
+"""Delete the stories that this run recorded before an interruption, and stories older than `days`."""
 
 RECORD_STORIES = """
     INSERT INTO digest_seen (digest_id, question_id, fingerprint, at)
@@ -151,7 +151,7 @@ RECORD_STORIES = """
 
 HISTORY_DAYS = 30
 MAX_HISTORY = 500
-"""The most posted stories that are compared."""
+"""The most posted stories with which new ones are compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +196,7 @@ class DigestStore:
     async def create(
         self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: DigestLimits
     ) -> LimitReached | None:
-        """Insert a digest, unless a limit is reached; the same `id` again changes nothing."""
+        """Insert a digest, or return the limit that forbids this. A second call with the same `id` changes nothing."""
         values = vars(owner) | {"id": id, "channel_id": channel_id, "next_at": next_at, "most": limits.per_user}
         async with self._pool.transaction() as connection:
             await connection.execute(LOCK_WORKSPACE, values)
@@ -264,8 +264,9 @@ class DigestStore:
 
         `plan` returns the slot of the run, its question, and when the digest is due next.
 
-        A slot has one run, even if several processes do this at once. A run that still waits for a worker also covers
-        the slots since then. `installation` is the id of the installation that this process serves.
+        A slot has one run, even if several processes do this at once. If a run of the digest still waits for a worker,
+        no other is started, since that run also covers the later slots. `installation` is the id of the installation
+        that this process serves.
         """
         values = {"now": now, "installation": installation, "many": self._many}
         async with self._pool.transaction() as connection:
@@ -292,7 +293,10 @@ class DigestStore:
         return UUID(str(row["id"]))
 
     async def start_manual(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
-        """Start a manual run, unless the same request has started it; return False while another run is unfinished."""
+        """Start a manual run; return False if another run is unfinished, or if the digest is deleted.
+
+        If the same request has started its run already, start no other, and return True.
+        """
         async with self._pool.transaction() as connection:
             there = await _fetch_one(connection, LOCK, {"id": id}) is not None
             if there and await _fetch_one(connection, QUESTION_EXISTS, vars(question)):
@@ -328,10 +332,10 @@ class DigestStore:
     ) -> RecordResult:
         """Record the stories that a run posts, and that it has searched.
 
-        `cursor` is the place up to which it read the table.
+        `cursor` is the place up to which the run has read the table.
 
         Runs of the same digest record one after the other; an interrupted run may record again. Nothing is recorded
-        if the digest was deleted, or if it is paused or stopped, unless the run is `manual`.
+        if the digest was deleted, or, unless the run is `manual`, if the digest is paused or stopped.
         """
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
         async with self._pool.transaction() as connection:
@@ -346,7 +350,7 @@ class DigestStore:
         return RecordResult.OK
 
     async def last_run_at(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
-        """Return the slot, up to now, of the last other run that searched for news; None if there is none."""
+        """Return the slot of the last other run that searched for news; None without one. Ignore slots after `now`."""
         values = {"id": id, "question_id": question_id, "now": now}
         row = await self._pool.fetch_one(LAST_RUN_AT, values)
         return row["slot"] if row else None

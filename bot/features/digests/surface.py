@@ -126,7 +126,7 @@ def _here(*, url: str, channel: str, name: str) -> dict[str, Any]:
 
 
 async def open_from_button(click: Click, context: ListenerContext, *, profiles: Profiles) -> ClickReply | None:
-    """Open the form for a digest in the direct message; below news, filled in with the same news on every weekday."""
+    """Open the form: empty from the home tab, or, from below news, filled in with the same news on every weekday."""
     if click.id is None:
         problem = await open_modal(context, click.trigger_id, digest_view(metadata={}))
         return await shown_problem(click, context, problem)
@@ -147,7 +147,7 @@ async def change_form(changed: Submission, context: ListenerContext, *, profiles
     """Show the days to choose from, or the rest of the form; the entered values stay."""
     more = any(one.get("action_id") == MORE for one in changed.body.get("actions", ()))
     zone = await _zone(changed.user, profiles) if more else None
-    # If this fails, the submission shows the days.
+    # If this update fails, submitting the form shows the days.
     await update_modal(context, changed.view_id, _again(changed, zone=zone, more=more), hash=changed.view_hash)
 
 
@@ -170,10 +170,10 @@ def _again(changed: Submission, *, zone: str | None = None, more: bool = False) 
 def digest_view(
     *, metadata: Mapping[str, Any], entered: Mapping[str, str] | None = None, zone: str | None = None
 ) -> View:
-    """Build the form; with a channel in the metadata, the digest can be posted there.
+    """Build the form; if the metadata names a channel, the digest can be posted there.
 
-    The form has few fields, or all if the metadata says so. If the person's `zone` is unknown, none is selected; it is
-    looked up again when the digest is set up.
+    The form has all fields if `more` is set in the metadata, otherwise few. If the person's `zone` is None, no zone is
+    selected; the person's zone is looked up again when the digest is set up.
     """
     given, more = entered or {}, bool(metadata.get("more"))
     when, whens = given.get(WHEN) or WEEKDAYS, {value: _(label) for value, label in WHENS.items()}
@@ -205,7 +205,7 @@ def _more_inputs(category: str, zone: str | None) -> list[Block]:
 
 
 async def create(submitted: Submission, context: ListenerContext) -> Response | None:
-    """Set up the digest: in the channel in which the command was typed, or in the direct message."""
+    """Set up the digest, in the channel where the command was typed or the news is, or in the direct message."""
     when, chosen, at = submitted.value(WHEN), submitted.value(DAYS), submitted.value(TIME)
     category, topic = str(submitted.value(CATEGORY) or ""), str(submitted.value(TOPIC) or "")
     if when == CHOSEN and chosen is None:

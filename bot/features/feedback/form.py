@@ -124,7 +124,7 @@ _EXPLAIN = """
     WHERE f.question_id = %(id)s AND f.user_id = %(user_id)s AND q.id = f.question_id
     RETURNING f.question_id
 """
-"""Add reasons to a person's own thumb down; only the asker can allow admins to read the question."""
+"""Make a person's own thumb a thumb down with reasons; only the asker can allow admins to read the question."""
 
 
 class FeedbackStore:
@@ -140,7 +140,7 @@ class FeedbackStore:
     async def explain(
         self, question_id: UUID, user_id: str, *, reasons: Sequence[str], comment: str, agreed: bool
     ) -> bool:
-        """Record why a person found an answer bad; return False if there is no rating of that person.
+        """Record why a person found an answer bad; return False if the person has not rated the answer.
 
         `agreed` counts only if the person asked the question.
         """

@@ -1,6 +1,6 @@
 """The page for admins of the home tab: use and cost, problems, the audit log, and the features' sections.
 
-Each time it is shown, and at each click, Slack is asked whether the person is an admin.
+Slack is asked whether the person is an admin each time the page is shown, and at each click.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def used(count: int, counted: Callable[[int], str], cost: int) -> str:
 class UseTable:
     """A table of a month's use, for example by person, with a list of all its rows.
 
-    `name` is part of `action_id`s, `title` stands above the list, `column` above the names, and `counts`
-    above the counts, which `counted` puts into words; `most` is the number of rows that the page has room for.
+    `name` is part of `action_id`s. `title` is the title of the list, `column` that of the column of names, and `counts`
+    that of the column of counts. `counted` puts a count into words. `most` is the number of rows on the page.
     """
 
     name: str
@@ -156,7 +156,7 @@ def _recorded_item(one: Recorded) -> list[Block]:
 
 
 def doer(user_id: str | None) -> Block:
-    """Return the one who acted: a person, whose name Slack fills in, the app, or someone who was erased."""
+    """Return a block that names who acted: a person, by name; the app if `user_id` is empty; "erased" if it is None."""
     return person(user_id) if user_id else leaf(_("erased") if user_id is None else _("the app"))
 
 
@@ -180,7 +180,7 @@ def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
 
 
 def change_text(one: Recorded) -> str:
-    """Return the values before and after a change, or the decision."""
+    """Return the values before and after a change; without values, the decision."""
     values = [_value_text(value) for value in (one.before, one.after) if value is not None]
     if one.before is not None and one.after is None:
         values.append("–")
@@ -188,7 +188,7 @@ def change_text(one: Recorded) -> str:
 
 
 def _value_text(written: str) -> str:
-    """Return a recorded JSON value for people: an amount in dollars, a word without its quotes."""
+    """Return a recorded JSON value for people to read: an amount in dollars, a word without its quotes."""
     try:
         value = json.loads(written)
     except ValueError:

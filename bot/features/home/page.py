@@ -93,7 +93,7 @@ class HomePublisher:
     _told: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def opened(self, team_id: str, user_id: str, notice: str = "") -> None:
-        """Show the home tab to a person who has it open; `notice` is as in `changed`."""
+        """Show the home tab, and record that the person has it open. `notice` is as in `changed`."""
         self._told.pop((team_id, user_id), None)
         self.start(self._open(team_id, user_id, notice))
 
@@ -244,7 +244,7 @@ def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
 
 
 def _buttons(messages: Sequence[OutgoingMessage]) -> Iterator[Block]:
-    """Yield the row of buttons below an answer, with those that open a window; other buttons need the message."""
+    """Yield the buttons below an answer that open a window; the other buttons work only below the answer's message."""
     for block in (block for message in messages for block in message.blocks if block["type"] == "actions"):
         shown = [one for one in block["elements"] if one["action_id"] in {FOLLOW_UP, SHARE, SOURCES}]
         if shown and not is_suggestion(block):
@@ -252,7 +252,7 @@ def _buttons(messages: Sequence[OutgoingMessage]) -> Iterator[Block]:
 
 
 async def ask_again(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Ask a question again in the direct message; with `recheck`, the answer begins with the changes."""
+    """Ask a question again in the direct message; if the choice is `RECHECK`, the answer begins with the changes."""
     row = await own_question(click, context)
     if isinstance(row, ClickReply):
         return row

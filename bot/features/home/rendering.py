@@ -57,9 +57,9 @@ def home_blocks(
 ) -> list[Block]:
     """Return the blocks of a home tab. `texts` are questions without options, by id; `slash` goes before a command.
 
-    `notice`, escaped, is the result of the last click. Texts are kept for `retention_days`. Only admins have
-    `problems`, and the button for their page. `top` are further buttons in the first row, `end` those in the last one;
-    `sections` come after the questions.
+    `notice`, escaped, is the result of the last click. Texts are kept for `retention_days`. `problems` are None for a
+    person who is not an admin; only an admin gets the button for the page for admins. `top` are further buttons in the
+    first row, and `end` are the buttons in the last row; `sections` come after the questions.
     """
     welcome = _(
         "Mention me, write to me, or type `/{slash}ask`. Answers to commands are yours alone until you share them."

@@ -53,8 +53,8 @@ class HomeData:
 
     `questions` and `cost` (in micro-dollars) are those of this month.
 
-    `page` is the page of `recent` questions; `earlier` is whether there are more. `for_admins` is whether the person
-    has opened the page for admins.
+    `page` is the number of the page of `recent` questions, from 0; `earlier` is whether there are more.
+    `for_admins` is whether the person has opened the page for admins.
     """
 
     running: Sequence[RunningQuestion] = ()
@@ -132,7 +132,7 @@ _OPEN = """
         for_admins = homes.for_admins AND homes.opened_at > now() - interval '1 hour',
         page = CASE WHEN homes.opened_at > now() - interval '1 hour' THEN homes.page ELSE 0 END
 """
-"""Record that a home tab was opened; after an hour, it starts again with the latest questions."""
+"""Record that a home tab was opened. It shows the latest questions again if it was last used over an hour ago."""
 
 _TURN = """
     INSERT INTO homes (team_id, user_id, for_admins, page) VALUES (%(team_id)s, %(user_id)s, %(for_admins)s, %(page)s)
@@ -144,7 +144,7 @@ _RESERVE = """
     WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND opened_at > now() - %(hours)s * interval '1 hour'
     RETURNING extract(epoch FROM shown_at - now())::float8 AS seconds
 """
-"""Take the next moment at which a person's home tab may be updated; return no row if it is not open."""
+"""Reserve the next moment for an update of a person's home tab; return no row if the tab was not opened lately."""
 
 _READ = f"""
     SELECT
@@ -194,7 +194,7 @@ class HomeStore:
         return None if row is None else max(0.0, row["seconds"])
 
     async def read(self, team_id: str, user_id: str, *, commands: Collection[str]) -> HomeData:
-        """Return a person's questions with these commands."""
+        """Return the contents of a person's home tab, with the questions that have one of these commands."""
         values: dict[str, Any] = {"team_id": team_id, "user_id": user_id, "commands": list(commands)}
         values |= {"running": MAX_RUNNING, "recent": MAX_RECENT}
         (row,) = await self._pool.fetch_all(_READ, values)
@@ -222,7 +222,7 @@ MAX_WORKSPACES = 100
 
 RECORDED_DAYS = 7
 MAX_RECORDED = 1_000
-"""The most entries that are read; they are from the last week."""
+"""The most entries of the audit log that are read; all are from the last week."""
 
 _SUMS = f"""
     WITH counted AS (
@@ -244,13 +244,13 @@ _SUMS = f"""
     FROM placed GROUP BY GROUPING SETS ((day), (user_id), (channel_id), (provider))
     HAVING CASE grouping(provider) WHEN 0 THEN sum(calls) ELSE sum(questions) + sum(cost) END > 0
 """  # noqa: S608 - of constants
-"""Count a workspace's questions, or a service's calls, and sum the cost, by day, person, channel and service.
+"""Sum the cost in a workspace by day, person, channel and service, and count questions, or, by service, calls.
 
 Questions are not counted by service, since the calls of a question may go to several services.
 """
 
 _ERASED_AT = "SELECT max(at) AS at FROM erased_spending WHERE team_id = %(team_id)s"
-"""The time of the last erasure of a person's data, whose row remains until the sums of past days are counted again."""
+"""The time of the last erasure of a person's data. The row remains until the sums of past days are counted again."""
 
 _KINDS = {7: "days", 11: "people", 13: "channels", 14: "providers"}
 
@@ -291,7 +291,7 @@ class AdminStore:
         """Return the use of this month; days are in UTC.
 
         The days before today are counted once an hour, and again after the data of a person were erased, so that no sum
-        keeps their id.
+        has their id.
         """
         today = self._now().astimezone(UTC).date()
         async with self._counting:
@@ -334,7 +334,7 @@ class AdminStore:
         return await self._pool.fetch_all(_SUMS, values)
 
     async def recorded(self, team_id: str) -> list[Recorded]:
-        """Return the actions of admins and of the app in the last week, the last first, without questions."""
+        """Return the entries of the audit log for the last week, except questions, the latest first."""
         values = {"team_id": team_id, "days": RECORDED_DAYS, "most": MAX_RECORDED}
         rows = await self._pool.fetch_all(_RECORDED, values)
         return [Recorded(**row) for row in rows]

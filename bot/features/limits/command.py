@@ -34,7 +34,11 @@ from bot.translation import gettext as _
 from perplexity.formatting import closest_match
 
 LimitName = Literal["open", "user", "channel", "thread", "workspace"]
-"""Limits on a person's open questions; on questions a minute by person, channel, thread; on those in progress."""
+"""Names of limits.
+
+`open` limits a person's open questions; `user`, `channel` and `thread` limit questions a minute; `workspace` limits
+the questions in progress.
+"""
 
 NAMES: tuple[LimitName, ...] = get_args(LimitName)
 
@@ -46,8 +50,8 @@ HIGHEST = 1_000_000
 class Limit:
     """One limit; 0 means no limit.
 
-    `value` is in force. `own` is the admins' limit, None if they have set none, `host` that of the settings. If the
-    limit is `bounded`, because the app also serves other workspaces, admins cannot exceed `host`.
+    `value` is the limit in force, `own` the one set by admins, None if they have set none, and `host` the one in the
+    settings. If the limit is `bounded`, because the app also serves other workspaces, admins cannot exceed `host`.
     """
 
     name: LimitName
@@ -74,15 +78,15 @@ LABELS: Mapping[LimitName, str] = {
 """The title of each limit."""
 
 OFF = "off"
-"""An admin's word for no limit."""
+"""The word that admins type for no limit."""
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def parse_limit(text: str, *, bound: int | None = None) -> int | None:
-    """Return an admin's input: a number, 0 for no limit, None for an empty text, which restores the settings' limit.
+    """Parse an admin's input: return a number, 0 for no limit, or None for an empty text.
 
-    `bound` is as in `Limit`. Raises ValueError, which says what is allowed.
+    None restores the limit in the settings. `bound` is as in `Limit`. Raises ValueError, which says what is allowed.
     """
     text = text.strip()
     if not text:
@@ -126,7 +130,7 @@ def limit_not_taken(text: str, name: LimitName, allowed: str, *, reset: str = ""
 
 
 def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> OutgoingMessage:
-    """Render limits; `slash` is the umbrella command, `note` says what was done, not escaped."""
+    """Render limits; `slash` is the umbrella command. `note`, which is not escaped yet, says what was done."""
     heading = _("*Limits*  (`{slash} limits help` shows how to set them)").format(slash=slash)
     blocks: list[Block] = [section(escape(note))] if note else []
     blocks.append(section("\n".join([heading, *map(limit_line, limits)])))
@@ -140,7 +144,7 @@ _COLUMNS: Mapping[LimitName, LiteralString] = {
     "thread": "thread_per_minute",
     "workspace": "per_workspace",
 }
-"""The columns of the table, which are also fields of `FairShare`."""
+"""The column of each limit in the table, which is also the field of `FairShare`."""
 
 _ADD = "INSERT INTO workspace_limits (team_id) VALUES (%(team_id)s) ON CONFLICT DO NOTHING"
 _LOCK = "SELECT FROM workspace_limits WHERE team_id = %(team_id)s FOR UPDATE"
@@ -221,7 +225,7 @@ class LimitTable:
         return {(team, limit.name): limit.own for team, limit in limits if limit.own is not None}
 
     async def check(self, name: str, value: object) -> tuple[str, object]:
-        """Return a name and a value in the form of `read`. Raises UsageError or ValueError."""
+        """Return a name and a value as `read` returns them. Raises ValueError if they are not allowed."""
         known = next((one for one in NAMES if one == name), None)
         if known is None:
             raise ValueError(unknown_name(name, NAMES))
@@ -232,11 +236,11 @@ class LimitTable:
             raise ValueError(f"the limit {name} cannot be {value!r}: it takes {error} (0 is no limit)") from None
 
     async def change(self, team_id: str, values: Mapping[str, object]) -> None:
-        """Set values, and remove those that are None."""
+        """Set the limits with these names; a value of None removes a limit."""
         await self._store.change(team_id=team_id, user_id="", values=cast("Mapping[LimitName, int | None]", values))
 
     async def explain(self, team_id: str, user_id: str, channel_id: str) -> list[tuple[str, str, str]]:
-        """Return the limits of a person in a channel, each with the level that set it."""
+        """Return each limit that applies to a person in a channel: its name, its value, and what has set it."""
         limits = (await self._store.of(team_id)).values()
         return [
             (

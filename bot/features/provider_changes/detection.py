@@ -30,7 +30,10 @@ AGREEING = 13
 """The fewest recent figures that must lie on the same side of the earlier median as the recent median."""
 
 UNLIKELY = 4.3
-"""The fewest standard deviations in a rank test. Chance would reach a lower limit within some ten thousand answers."""
+"""How many standard deviations the recent figures must differ from chance in a rank test.
+
+If this were lower, chance alone would reach it within some ten thousand answers.
+"""
 
 STEPS: Mapping[Kind, float] = {"price": 0.08, "sources": 0.25}
 """How far the median of the figures must move, as a share of the earlier median."""
@@ -101,7 +104,7 @@ def _compare_values(kind: Kind, before: Answers, after: Answers) -> list[Provide
     moves = {value: new[value] / len(after) - old[value] / len(before) for value in old | new}
     if max(map(abs, moves.values()), default=0.0) < LASTING:
         return []
-    # Other values may have changed at the same time, but in fewer answers.
+    # Also report values that changed at the same time in fewer answers.
     gone, come = ({value for value, move in moves.items() if sign * move >= LASTING / 2} for sign in (-1, 1))
     at = next(one.at for one in after if values(one) & come or gone - values(one))
     return [ProviderChange(kind=kind, at=at, before=_listed(gone), after=_listed(come))]

@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(settings: Settings, parsed: Namespace) -> int:
-    """Set, delete or list keys; return 1 if a key could not be set or deleted."""
+    """Set, delete or list keys; return 1 if this failed, 2 without OAuth or for a service that the app does not use."""
     if not settings.oauth_configured:
         return fail(NO_OAUTH.format(what="There are no workspaces with keys of their own"), code=2)
     services = addresses(settings)

@@ -80,7 +80,7 @@ async def _make(file: MarkdownFile, row: QuestionRow, user: str, files: FileUplo
         address = f"{str(workspace.get('url')).rstrip('/')}/docs/{row.team_id}/{canvas}"
         said = _("Here is the answer as a canvas: {link}").format(link=link(address, file.title))
         message = OutgoingMessage(text=said, blocks=(section(said),))
-        # The canvas belongs to the app. Slack shares a canvas only with people to whom its link was sent.
+        # The canvas belongs to the app. Send its link first: Slack shares a canvas only with people who have the link.
         posted = await files.chat.post(channel, message, question=f"canvas {row.id}", part=0)
         if has_arrived(posted) is not False:
             shared = await files.client.canvases_access_set(

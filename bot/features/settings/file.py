@@ -128,7 +128,7 @@ def _not_allowed(path: Place, error: InvalidRequest) -> str:
 
 
 def _entries(table: Mapping[str, Any], path: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """Yield the tables and values with their places."""
+    """Yield the tables and values in a table of the file, each with its place."""
     for name, value in table.items():
         here = (*path, name)
         yield here, value
@@ -137,7 +137,10 @@ def _entries(table: Mapping[str, Any], path: Place = ()) -> Iterator[tuple[Place
 
 
 async def _checked(path: Place, value: Any, tables: Tables) -> State:
-    """Return an entry in the form of an export; empty for a table. Raises InvalidRequest, UsageError, ValueError."""
+    """Return a value and its place as an export has them; nothing if the value is a table.
+
+    Raises InvalidRequest, UsageError, ValueError.
+    """
     team, *rest = path
     if not _TEAM.fullmatch(team) or not (rest or isinstance(value, Mapping)):
         raise ValueError("it must be a table with the id of a workspace, such as T012AB3CD")
@@ -331,7 +334,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(settings: Settings, parsed: Namespace) -> int:
-    """Print, compare or apply the file, or explain a value; return 2 if a plan changes anything."""
+    """Print, compare or apply the file, or explain values. Return 1 if this fails, 2 if a plan changes anything."""
     with open_migrated(settings, tell=say_aside) as database:
         tables = parsed.brought.settings_tables
         of_database = SettingsFile(settings=settings, conninfo=database.conninfo, open_tables=tables)

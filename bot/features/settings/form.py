@@ -68,10 +68,10 @@ PEOPLE = "people"
 """The input for named people."""
 
 GROUPS = "groups"
-"""The input for the ids of user groups; Slack offers no choice of them."""
+"""The input for the ids of user groups, which are typed, since Slack has no menu of user groups."""
 
 UNSET, NAMED = "unset", "named"
-"""Choices in addition to the setting's own."""
+"""Choices in addition to those of the setting: no value, and people who are named in other inputs."""
 
 FIRST_INPUT = f"own:{PERSON[0].name}"
 
@@ -105,7 +105,7 @@ class SettingsForm:
             return _("I can’t reach my database just now. Please try again in a minute.")
 
     async def open(self, body: Mapping[str, Any], context: ListenerContext, *, channel: str) -> str | None:
-        """Open the form of a person, with the part of the channel that it is opened in. Return a problem, if any."""
+        """Open the form for a person; in a channel, it has a part for the channel. Return a problem, if any."""
         channel = channel if channel[:1] in {"C", "G"} else ""
         team, user = person_of(body)
         preferences, management, is_admin = await asyncio.gather(
@@ -117,7 +117,7 @@ class SettingsForm:
         return await open_modal(context, str(body.get("trigger_id", "")), view)
 
     async def save(self, submitted: Submission, context: ListenerContext) -> Response | None:
-        """Save a person's changes in a form: to their own part, and to the others if they may still change them."""
+        """Save a person's changes in a form; save nothing if they may no longer change one of its parts."""
         if refusal := await self._refusal(submitted, context):
             return errors(**{FIRST_INPUT: _(refusal)})
         channel = str(submitted.metadata.get("channel") or "")
@@ -146,7 +146,7 @@ class SettingsForm:
         return None
 
     async def _refusal(self, submitted: Submission, context: ListenerContext) -> str:
-        """Return why a person may no longer change all parts of a form; an empty text if they may."""
+        """Return why a person may no longer change a part of a form; an empty text if they may change all parts."""
         channel = str(submitted.metadata.get("channel") or "")
         if channel and (management := await self._management(submitted.user, channel)) is not Management.ALLOWED:
             return _why_not(management)
@@ -167,7 +167,7 @@ async def _is_admin(user_id: str, context: ListenerContext) -> bool:
 def settings_view(
     preferences: Preferences, channel: str, management: Management | None, *, is_admin: bool = False
 ) -> View:
-    """Build the form; `channel` is empty if it was opened outside of one."""
+    """Build the form. `channel` is empty if the form was not opened in a channel."""
     blocks = [
         header(_("Yours")),
         *(_input("person", one, preferences.person, preferences) for one in PERSON),
@@ -272,7 +272,7 @@ def _problem(error: InvalidRequest) -> str:
 
 
 def _entered(submitted: Submission, part: Part) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-    """Return the values of a part by field, and the sentences about unusable values, by block."""
+    """Return the values that were entered in a part, by field, and sentences about unusable ones, by block."""
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for setting in TABLES[part]:

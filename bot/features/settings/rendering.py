@@ -29,7 +29,7 @@ def settings_message(
 ) -> OutgoingMessage:
     """Render the settings of a person, of the channel if there is one, and for admins those of the workspace.
 
-    `note` says what was done, not escaped.
+    `note`, which is not escaped yet, says what was done.
     """
     lists = [section("\n".join([_("*Your settings*"), *_lines(PERSON, preferences.person, preferences)]))]
     if in_channel:

@@ -112,7 +112,10 @@ class Sharing:
     async def _post_part(
         self, share: Share, message: OutgoingMessage, part: int, *, by_url: bool
     ) -> tuple[PostResult, bool]:
-        """Post one message; return the result, and whether the next one is also sent by the response_url."""
+        """Post one message; return the result, and the value of `by_url` for the next message.
+
+        With `by_url`, only the response_url is used; otherwise, the channel is tried first.
+        """
         closed: PostResult | None = None
         if not by_url:
             if (refused := await self._refusal(share)) is not None:
@@ -143,7 +146,7 @@ class Sharing:
     async def _try(
         self, post: Callable[[OutgoingMessage], Awaitable[PostResult]], message: OutgoingMessage
     ) -> PostResult:
-        """Post until Slack accepts the message, may have accepted it, or refuses it for good."""
+        """Try up to `MAX_TRIES` times, until Slack accepts, may have accepted or finally refuses the message."""
         result = await post(message)
         for __ in range(MAX_TRIES - 1):
             match result:
@@ -168,7 +171,7 @@ class Sharing:
             log.warning("share.not_recorded", extra={"question": str(share.question_id), "error": type(error).__name__})
 
     async def _tell(self, share: Share, sentence: str, *buttons: Block) -> None:
-        """Tell the asker by the response_url, which needs no channel, otherwise by a direct message; tried once."""
+        """Tell the asker once: by the response_url, which needs no channel, or, if this fails, by a direct message."""
         message = escaping.sanitize_message(spoken(section(escape(sentence)), *buttons))
         url = share.response_url
         if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):

@@ -91,7 +91,7 @@ class _Opened:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Return the values as JSON."""
+        """The state as values of JSON, for the view's metadata."""
         return vars(self) | {"question": str(self.question)}
 
     @classmethod
@@ -237,7 +237,7 @@ async def _update_preview(changed: Submission, context: ListenerContext) -> None
 
 
 async def share_answer(submitted: Submission, context: ListenerContext, *, shares: Sharing) -> Response | None:
-    """Post the chosen sections once, if the asker submits them; if the preview shows other sections, update it."""
+    """Post the chosen sections once, for the asker. If the preview shows other sections, only update the preview."""
     found = await _find(submitted, context)
     if isinstance(found, str):
         return errors(**{COMMENT: found})
@@ -268,7 +268,7 @@ async def share_answer(submitted: Submission, context: ListenerContext, *, share
 
 
 def _messages(shared: SharedAnswer, places: Collection[int] | None, comment: str) -> tuple[OutgoingMessage, ...]:
-    """Return the messages to post, which contain the chosen sections."""
+    """Return the messages to post, with the chosen sections, all if `places` is None; empty if none is chosen."""
     sections, others = shareable_sections(shared)
     wanted = range(len(sections)) if places is None else [place for place in places if place < len(sections)]
     return shared_messages(shared, _chosen(sections, others, wanted), comment=comment) if wanted else ()
@@ -277,7 +277,10 @@ def _messages(shared: SharedAnswer, places: Collection[int] | None, comment: str
 async def _find(
     submitted: Submission, context: ListenerContext
 ) -> tuple[SharedAnswer, _Opened, QuestionRow, KeptResult] | str:
-    """Return the answer of a view with its data; a sentence if the answer is gone, or not the person's."""
+    """Return the answer of a view, the view's state, the question and its result.
+
+    Return a sentence if the answer is gone, or if it is not an answer that the person can share.
+    """
     opened = _Opened.of(submitted.metadata)
     try:
         row = await find_question(opened.question, context) if opened is not None else None
@@ -305,7 +308,7 @@ def _shared(row: QuestionRow, kept: KeptResult, opened: _Opened, context: Listen
 
 
 def _places(submitted: Submission) -> set[int] | None:
-    """Return the places of the chosen sections; None if there is no choice, so that all are shared."""
+    """Return the places of the chosen sections; None if the view has no checkboxes, so that all sections are shared."""
     if not any(block.get("block_id") == PARTS for block in submitted.view.get("blocks") or ()):
         return None
     return {int(value) for value in submitted.value(PARTS) or () if str(value).isdecimal()}

@@ -37,7 +37,7 @@ MAX_MESSAGES = 4
 
 MAX_PREVIEW_BLOCKS = 90
 MAX_PREVIEW_SIZE = 200_000
-"""Characters of the preview as JSON; a view may have 250 KB. https://docs.slack.dev/reference/views"""
+"""The most characters of the preview as JSON; a view may have 250 KB. https://docs.slack.dev/reference/views"""
 
 MAX_TEXT = 40_000
 """The most characters of all sections; more do not fit into the messages, whatever they contain."""
@@ -86,7 +86,7 @@ def split_sections(result: Result) -> tuple[Section, ...]:
 
 
 def _beginning(text: str, sources: Sequence[Source]) -> str:
-    """Return the heading of a section, or its words."""
+    """Return the first block of a section, such as its heading, without markup; the whole text if that is empty."""
     first = parse(text.strip()).blocks[:1]
     return strip_markdown(drop_markers(first[0].content if first and first[0].content else text, sources))
 
