@@ -39,17 +39,17 @@ _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to the buttons that retry or stop a question, and to that of `python -m bot doctor --live`."""
+    """Listen to the buttons that retry or stop a question, and to the one that `python -m bot doctor --live` posts."""
     button(app, context, _RETRY_ACTIONS, retry_question)
     button(app, context, "stop", stop_question)
     button(app, context, LIVE_PRESS, take_live_press)
 
 
 async def retry_question(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Ask the clicked question again for its asker, or, with `PAST_WEEK`, ask it for the past week.
+    """Ask the clicked question again, or, if the button is `PAST_WEEK`, for the past week; only its asker may click.
 
-    Several clicks ask the question once. If this is impossible, the reply says why. Otherwise, the new answer usually
-    replaces the clicked message, and there is no reply.
+    Several clicks ask the question only once. If it cannot be asked, the reply says why. Otherwise, there is usually no
+    reply, since the new answer replaces the clicked message.
     """
     earlier = await clicked_question(click, context)
     if earlier is None or not click.is_by_asker(earlier):
@@ -58,7 +58,7 @@ async def retry_question(click: Click, context: ListenerContext) -> ClickReply |
             _(UNKNOWN_QUESTION) if earlier is None else _("Only the person who asked can try this again.")
         )
     if earlier.state == "stopped" and earlier.just_settled:
-        return None  # The second click of a double click on Stop hit "Start again", which had just taken its place.
+        return None  # The second click of a double click on Stop hit "Start again", which had just replaced Stop.
     wider = click.action_id == PAST_WEEK
     text = _past_week(earlier, context) if wider else earlier.text
     if text is None:
@@ -130,7 +130,7 @@ async def stop_question(click: Click, context: ListenerContext) -> ClickReply | 
         return text_reply(_("There’s nothing left to stop: the answer is on its way, or I’ve given up on it."))
     if not stopped and (row.shown or url is None):
         return text_reply(_("This is already stopped."))
-    if row.shown:  # The worker keeps the existing text, and notes below it that it was stopped.
+    if row.shown:  # The worker keeps the text shown so far, and notes below it that the answer was stopped.
         return None
     command = command_of(row, context.commands)
     text = command.parse_question_text(row.text) if command is not None else ""

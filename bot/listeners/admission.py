@@ -56,7 +56,7 @@ MAX_WAIT_SECONDS = 600.0
 """How long a worker waits for the asker's profile; then the question fails."""
 
 FILE_WAIT_SECONDS = 5.0
-"""How long to wait for the profile of a file's recipient, or of the author of another message.
+"""How long to wait for the profile of a file's recipient, or of the author of an earlier message in a thread.
 
 This is short, since a process that is stopping waits for its files to be sent.
 """
@@ -104,7 +104,10 @@ class Admission:
     _forbidden: set[str] = field(default_factory=set)
 
     def is_known_outsider(self, body: dict[str, Any], user_id: str) -> bool:
-        """Return whether a user is known to be an outsider, from the request or a profile of the last ten minutes."""
+        """Return whether a user is known to be an outsider, from the request or a profile of the last ten minutes.
+
+        Always False if `external` is true, or while the installation is unknown.
+        """
         ours = self.installation.identity
         if self.external or ours is None:
             return False
@@ -129,7 +132,7 @@ class Admission:
         return preferences.channel.external is not True
 
     async def record_sender(self, body: dict[str, Any], user_id: str) -> None:
-        """Save a sender's workspace for the workers, if an event names another one than the app's.
+        """Save a sender's workspace for the workers, if the event names another workspace than the app's.
 
         Raises database errors.
         """
@@ -174,7 +177,7 @@ class Admission:
     def _is_open(self, row: QuestionRow) -> bool:
         """Return whether everyone may ask this question in its channel.
 
-        The channel's setting overrides the app's, but never opens `MEMBERS_COMMANDS` to others.
+        The channel's setting overrides the app's, but never opens `MEMBERS_COMMANDS` to outsiders.
         """
         of_channel = row.preferences.channel.external
         return self.external if of_channel is None else of_channel and row.command not in MEMBERS_COMMANDS
@@ -209,7 +212,7 @@ class Admission:
         return _(MEMBER_FORBIDDEN if workspace_key() in self._forbidden else MEMBER_UNKNOWN)
 
     async def is_member(self, row: QuestionRow, user_id: str, user_team: str) -> bool:
-        """Return whether a person is a full member, so that this person's text may be sent with someone's question.
+        """Return whether a person is a full member, whose messages may be sent along with another person's question.
 
         Return False if Slack does not answer in time; `user_team` is as in `affiliation_of`.
         """
@@ -251,7 +254,7 @@ class Admission:
     async def _reply_in_thread(self, row: QuestionRow) -> None:
         """Tell the asker about the refusal in a message that nobody else sees; ignore errors of Slack.
 
-        chat.postEphemeral shows nothing in a thread without replies, so then the message goes to the channel:
+        In a thread without replies, chat.postEphemeral shows nothing, so the message goes to the channel instead:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
         fresh = await self.database_retry(lambda: self.workspaces.begins_thread(row.id))

@@ -57,7 +57,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     deeper = asks_below(_deeper, N_("Thinking longer about {}."))
     menu(app, context, MORE, GO_DEEPER, deeper)
     menu(app, context, MORE, REGENERATE, asks_below(_same, N_("Answering {} again.")))
-    # Below answers by an older version of the app, this choice of the menu is a button.
+    # Answers by an older version of the app have a button instead of this choice of the menu.
     button(app, context, GO_DEEPER, deeper)
     button(app, context, MORE_RESULTS, asks_below(_same, N_("Looking for more pages on {}.")))
     button(app, context, FOLLOW_UP, asks_below(_suggested, ANSWERING), matchers=[_is_suggested])
@@ -77,9 +77,9 @@ def _same(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str
 
 
 def _suggested(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
-    """Return the text of the suggested question, with an option that keeps its answer as public as the earlier one.
+    """Return the text of the suggested question, with an option that makes its answer as public as the earlier answer.
 
-    The option overrides settings. In a thread it is not needed.
+    The option overrides the settings. In a thread, the text has no such option.
     """
     public = None if earlier.thread_ts is not None else is_public(earlier, (command,))
     return write_question(click.choice, public=public)
@@ -89,7 +89,7 @@ def asks_below(rewrite: Rewrite, told: str) -> Handler:
     """Return a handler for clicks that ask a new question, whose answer comes below the clicked answer.
 
     The person who clicks is the asker. `told` is the reply to a click outside of a thread, with `{}` in place of the
-    quoted question. The reply is never replaced, so it has no button and promises nothing.
+    quoted question. The answer does not replace this reply, so the reply has no button and promises nothing.
     """
 
     async def ask(click: Click, context: ListenerContext) -> ClickReply | None:
@@ -120,7 +120,7 @@ async def submit_below(
     told: str,
     key: str = "",
 ) -> tuple[Submitted, ClickReply | None]:
-    """Ask a question below an earlier answer; return whether it was saved, and the reply to the click.
+    """Ask a question below an earlier answer; return the result of saving it, and the reply to the click, if any.
 
     However often the button is clicked, the question is asked only once for each `key`.
     """
@@ -148,7 +148,7 @@ async def _submit(
 def _question_below(
     earlier: QuestionRow, click: Click, *, command: str, text: str, action: str, key: str
 ) -> NewQuestion:
-    """Return the new question; one that repeats or deepens a question about pages is about the same pages."""
+    """Return the new question; if it repeats or deepens a question about pages, it is about the same pages."""
     about_pages = earlier.action == ASK_ABOUT and action in {GO_DEEPER, REGENERATE}
     in_thread = earlier.thread_ts is not None
     surface = "mention" if earlier.surface in CHANNEL_THREADS else earlier.surface
@@ -173,7 +173,7 @@ def _question_below(
 async def ask_example(click: Click, context: ListenerContext) -> ClickReply | None:
     """Ask the example of the clicked button, once for each message with that button.
 
-    The answer is private, or comes in the thread of a direct message.
+    If only one person sees the clicked message, the answer is private; otherwise, it comes in the message's thread.
     """
     label = label_of(click.choice)
     if label is None:

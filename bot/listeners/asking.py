@@ -35,7 +35,7 @@ LINK_SECONDS = 0.3
 
 
 class BegunThread(NamedTuple):
-    """A thread that the app has begun in a direct message; `ts` is None if the same request began it before."""
+    """A thread that the app has begun in a direct message; `ts` is None if the same request had already begun one."""
 
     channel: str
     ts: str | None
@@ -56,10 +56,10 @@ async def ask_in_direct_message(
 ) -> BegunThread | str:
     """Ask a question below `root`, a message that the app posts to a person; return the thread, or a problem.
 
-    `text` follows the command's name, escaped as Slack escapes what people type. `key` identifies the source of the
-    question, such as a view: the same key asks once, and may be used again after a problem. If the question cannot be
-    saved, `root` is deleted again. `parent` and `action` are as in a `NewQuestion`. `asked` takes the id of the saved
-    question, and runs in the background.
+    `text` is what follows the command's name, escaped as Slack escapes what people type. `key` identifies the source of
+    the question, such as a view: the same key asks only one question, but may be used again after a problem. If the
+    question cannot be saved, `root` is deleted again. `parent` and `action` are as in a `NewQuestion`. `asked` is
+    called with the id of the saved question, and runs in the background.
     """
     question_id = uuid4()
     beginning = asyncio.create_task(_begin_thread(context, user, root, question_id=question_id))
@@ -116,10 +116,10 @@ async def ask_by_response_url(
     text: str,
     response_url: str,
 ) -> str | None:
-    """Ask a question from the form of a slash command, to be answered as that command is; return a problem, or None.
+    """Ask a question from a slash command's form, answered where the command was typed; return a problem, or None.
 
-    `text`, `key` and the problem are as in `ask_in_direct_message`. `response_url` is the command's; the form must not
-    have used it.
+    `text`, `key` and the problem are as in `ask_in_direct_message`. `response_url` is the command's, and the form must
+    not have used it.
     """
     question = NewQuestion(
         id=uuid4(),

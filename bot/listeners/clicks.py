@@ -130,7 +130,7 @@ class Click:
 
     @property
     def response_url(self) -> str | None:
-        """The address for replies to the click."""
+        """The address for replies to the click; None if the request has none, as in the home tab."""
         return str(self.body.get("response_url") or "") or None
 
     def is_by_asker(self, row: QuestionRow) -> bool:
@@ -146,7 +146,7 @@ class Click:
 
     @property
     def thread_ts(self) -> str | None:
-        """The `ts` of the thread of the message with the button; its own `ts` if it is in no thread.
+        """The `ts` of the thread with the button's message; the message's own `ts` if it is in no thread.
 
         None for a message that only one person sees.
         """
@@ -220,7 +220,7 @@ def button(
         reply = await _handle(click, context, handle)
         # The home tab has no address for a reply.
         told = without_blocks(reply.message).text if reply is not None and click.response_url is None else ""
-        # A click in the home tab shows that it is open, even if it is no longer kept up to date.
+        # A click in the home tab shows that the tab is open, even if the app no longer keeps it up to date.
         show = context.home_opened if click.view_id and not click.in_modal else context.home_changed
         show(team_of(body), click.user, told)
         if reply is not None:
@@ -287,7 +287,7 @@ async def find_question(id: UUID | None, context: ListenerContext, *, needs_text
 async def submission_refusal(
     submitted: Submitted, question: NewQuestion, context: ListenerContext
 ) -> ClickReply | None:
-    """Return a reply that says why a question was not saved; None if it was saved."""
+    """Return a reply that says why a question was not saved; None if it was saved now or earlier."""
     match submitted:
         case Submitted.NEW | Submitted.DUPLICATE:
             return None

@@ -52,7 +52,7 @@ class ListenerContext:
     """Shows the home tab again, with a notice, to a person who has it open."""
 
     async def is_admin_in_time(self, user_id: str) -> bool:
-        """Return whether a user is an admin. Raises TimeoutError if Slack does not say so soon enough for an ack."""
+        """Return whether a user is an admin. Raises TimeoutError if Slack answers too late for an acknowledgement."""
         async with asyncio.timeout(ADMIN_SECONDS):
             return await self.admins.is_admin(user_id)
 

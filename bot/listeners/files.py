@@ -25,7 +25,7 @@ SAME_FILE_SECONDS = 60.0
 
 
 def markdown_file(subject: str, *, beginning: str, title: str, content: str) -> MarkdownFile:
-    """Return a file that is named after its subject."""
+    """Return a Markdown file, whose name is `beginning` and the words of its subject."""
     words = re.sub(r"\W+", "-", subject.lower()).strip("-")[:MAX_NAME] or "report"
     return MarkdownFile(name=f"{beginning}-{words}.md", title=title[:MAX_TITLE], content=clean(content))
 

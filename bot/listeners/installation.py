@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FindWorkspace = Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]]
-"""Finds which of many installations a request is for; None if no installation is. Raises database errors."""
+"""Finds which of many installations a request is for; None if it is for none of them. Raises database errors."""
 
 
 def bolt_app(
     slack: SlackConnection, client: AsyncWebClient, context: ListenerContext, surfaces: Sequence[Register]
 ) -> AsyncApp:
-    """Build the Bolt app with the listeners of the surfaces, which it tries one after the other.
+    """Build the Bolt app with the listeners of the surfaces; Bolt tries the listeners one after the other.
 
     Bolt must not verify requests again, must not call Slack for its own identity before the acknowledgement (hence
     `authorize`), and must run a listener before it acknowledges (`process_before_response`).
@@ -95,7 +95,7 @@ def register(
     find_workspace: FindWorkspace | None = None,
     tell: TellAdmins,
 ) -> None:
-    """Listen to events that end the installation or report dropped ones; refuse requests of other workspaces or apps.
+    """Listen to the installation's end and to reports of dropped events; refuse requests of other workspaces or apps.
 
     `find_workspace` is set if the process has many installations.
 
@@ -161,7 +161,7 @@ START_SECONDS = 3.0
 """How long the start waits for auth.test; without a reply, the app starts anyway."""
 
 REFRESH_SECONDS = 2.0
-"""How often a process checks the database for an end or a new start that another process has recorded."""
+"""How often a process checks the database for a removal or reinstallation of the app that another process recorded."""
 
 AUTH_SECONDS = 60.0
 """How often auth.test is called while the workspace is unknown or closed."""
@@ -179,8 +179,8 @@ class Installation:
     """The installation of one bot token. `cancel_runs` cancels background runs; `clock` is monotonic.
 
     auth.test names the workspace, the first verified request names the app, and events report the end of the
-    installation; Slack may send several of these, in any order and more than once. `row` is the last state that was
-    read, None until auth.test has answered once, in any process with this token.
+    installation; Slack may send several such events, in any order and more than once. `row` is the last state that was
+    read; None until auth.test has answered once in some process with this token.
     https://docs.slack.dev/reference/methods/auth.test
     """
 
@@ -238,7 +238,7 @@ class Installation:
         """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.
 
         If the event is from the same second as a new installation, it counts only if Slack no longer accepts the token.
-        `run` then cleans up. Raises database errors, and TokenUnchecked.
+        After an event that counts, `run` cleans up. Raises database errors, and TokenUnchecked.
         """
         identity = self.identity or Identity(team_id=RequestOrigin.from_body(body).team_id)
         known, at = await self.workspaces.get(identity.id), event_time(body)
@@ -297,7 +297,10 @@ class Installation:
         self.row = await self.workspaces.save(identity, token_hash=self.token_hash)
 
     async def _clean_up(self, row: WorkspaceRow) -> None:
-        """Stop work and delete texts after the installation's end; repeat this each minute, for late questions."""
+        """Stop work after the installation's end, and delete texts if the app was uninstalled.
+
+        `run` repeats this each minute, since questions may still be saved late.
+        """
         runs = await self.workspaces.stop_work(row.identity) if row.state != OPEN else ()
         if runs:
             self.cancel_runs(runs)

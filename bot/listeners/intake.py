@@ -49,9 +49,9 @@ class Submitted(Enum):
     TOO_FAST = "too_fast"
     """The asker or the channel has asked as often as allowed, or the asker's same question is already waiting."""
     THREAD_FULL = "thread_full"
-    """The thread has had its most answers for this minute, and people there were told so within the last minute."""
+    """The thread has had as many answers as a minute allows, and people in it were told so within the last minute."""
     THREAD_FULL_EXPLAIN = "thread_full_explain"
-    """The thread has had its most answers for this minute, and the asker must be told so."""
+    """The thread has had as many answers as a minute allows, and the asker must be told so."""
     FAILED = "not"
     """The database cannot be reached, and the asker must be told. The question may have been saved nevertheless."""
 
@@ -61,7 +61,7 @@ class Intake:
     """Saves questions for the listeners.
 
     `seconds` is the time for everything since the arrival of the request, including retries; `clock` is monotonic.
-    Questions that are closed because they are asked again are counted in `metrics`.
+    `metrics` counts each earlier question that is closed because it is asked again.
     """
 
     questions: QuestionStore
@@ -70,7 +70,7 @@ class Intake:
     """Whether replies in a thread are answered without a mention."""
 
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]]
-    """Records a sender's workspace, if an event names another one than the app's. Raises database errors."""
+    """Records a sender's workspace, if the event names another workspace than the app's. Raises database errors."""
 
     show_place: Callable[[NewQuestion, Waits, PlaceMessage | None], None] = lambda question, place, message: None
     """Shows the asker of a question how many questions are ahead of it, for as long as it waits."""

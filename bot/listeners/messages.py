@@ -58,9 +58,9 @@ RECENT_QUESTIONS = 100
 
 
 EDIT_SECONDS = 60.0
-"""How long after a message an edit replaces the question, unless it was answered; later edits have no effect."""
+"""How long after a message an edit still replaces its question, if that is unanswered; later edits have no effect."""
 DELETE_SECONDS = 24 * 3600.0
-"""How long after a message its deletion closes its open question, or withdraws the answer."""
+"""How long after a message its deletion still closes the open question, or withdraws the answer."""
 
 MAX_LISTED_FILES = 20
 MAX_FILE_NAME = 200
@@ -104,7 +104,7 @@ class MessageChange:
 def register(app: AsyncApp, context: ListenerContext, *, examples: Sequence[SuggestedPrompt] = EXAMPLES) -> None:
     """Listen to mentions and messages; Slack sends a channel's messages only if the manifest subscribes to them.
 
-    The `examples` are suggested to those who have not asked much yet.
+    The `examples` are suggested to people who have not asked much yet.
     """
 
     @app.event("app_mention")
@@ -204,7 +204,8 @@ async def _asks(
 ) -> bool:
     """Return whether a message is a question to answer; reply to small talk. Raises database errors.
 
-    Small talk is answered once, for its author alone where Slack allows it, and not in a thread without a mention.
+    Small talk is answered once, and where Slack allows it, only its author sees the answer. Small talk in an edit, or
+    in a reply without a mention, gets no answer.
     """
     if not is_talk(question.command, question.text):
         return event.surface != "follow_up" or await _continues_thread(event, context)
@@ -279,7 +280,7 @@ async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
 
 
 async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
-    """Save the sender's workspace for the workers, if the event names another one; then submit the question.
+    """Save the sender's workspace for the workers, if it is not the app's; then submit the question.
 
     If the question has to wait, its asker sees how many questions are ahead of it.
     """
@@ -358,7 +359,7 @@ def _is_follow_up(event: dict[str, Any], text: str) -> bool:
 
 
 def _files(listed: object) -> Iterator[SharedFile]:
-    """Yield the files of a message; an event has only the id of a file of another workspace.
+    """Yield the files of a message; if a file is from another workspace, the event has only its id.
 
     https://docs.slack.dev/apis/slack-connect/using-slack-connect-apis#files
     """
@@ -390,7 +391,7 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
 
 async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQuestion:
     command, text = await run_in_thread(route_message, event.text, context.commands)
-    # The app's own offers need no earlier messages.
+    # A question that the app itself offers needs no earlier messages.
     is_first = begins_conversation(event.text) or (event.ts == event.thread_ts and is_offered(command, text))
     return NewQuestion(
         id=uuid4(),

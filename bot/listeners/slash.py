@@ -1,4 +1,4 @@
-"""Slash commands: parsed, submitted and acknowledged; a name may have any prefix."""
+"""Slash commands: parsed, submitted and acknowledged; the name of a command may have any prefix."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ ADMIN_NOT_CHECKED = N_(
 ANY_COMMAND = re.compile(r"^/\S+$")
 
 Opening = Callable[[Mapping[str, Any], ListenerContext], Coroutine[Any, Any, str | None]]
-"""Opens a modal for a request of Slack; returns a problem for the person, None without one."""
+"""Opens a modal for a request of Slack; returns a sentence for the person if this failed, otherwise None."""
 
 
 def register(app: AsyncApp, context: ListenerContext, *, forms: Mapping[str | None, Opening]) -> None:
     """Listen to every slash command; `route_slash_command` finds the app's command by the typed name.
 
-    `forms` has the functions that open the forms of commands, by name; a form opens if its command is typed alone. If
-    it cannot be opened, the reply says why, followed by the reply to the command without a form.
+    `forms` has the functions that open forms, by the name of the command; a form opens if its command is typed alone.
+    If the form cannot be opened, the reply says why, followed by the reply to a command without a form.
     """
 
     @app.command(ANY_COMMAND)
@@ -135,7 +135,7 @@ async def _do_at_once(
 ) -> OutgoingMessage:
     """Call `act`, which cannot wait in the queue, and return its reply.
 
-    If this takes too long for the acknowledgement, send the reply to the response_url.
+    If this takes too long for the acknowledgement, return `ONE_MOMENT`, and send the reply to the response_url later.
     """
     late = asyncio.Event()
 

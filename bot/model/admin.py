@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 DIRECT = "D"
-"""The name of all direct messages together, instead of a channel's id."""
+"""Stands for all direct messages together, in place of a channel's id."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +26,8 @@ class LaneUse:
     """A service's limit of calls per minute for a kind of call, and the calls in the fullest minute of the last hour.
 
     `source` is the origin of the limit: `tier` (the smallest), `reply` (of the service) or `set` (in the settings).
-    `others` is the number of calls by other programs with the same key that the service counted in a minute of the last
-    hour; None if it counted none.
+    `others` is how many calls in one minute of the last hour came from other programs with the same key, according to
+    the service; None if the service reported no such calls.
     """
 
     lane: str

@@ -161,7 +161,8 @@ class AuditHealth:
     """The state of the log.
 
     `waiting_seconds` is how long the oldest unchained entry has waited. `lost_at` is the last time within the past day
-    at which an entry was not recorded at all. `broken` is whether the state could not be read.
+    at which an entry was not recorded at all, None if all were recorded. `broken` is whether the state could not be
+    read.
     """
 
     waiting_seconds: float = 0.0
@@ -170,7 +171,7 @@ class AuditHealth:
 
     @property
     def ok(self) -> bool:
-        """Whether no entry was lost within the past day, and none has waited for a minute to be chained."""
+        """Whether the state could be read, no entry was lost within the past day, and none has waited for a minute."""
         return not self.broken and self.lost_at is None and self.waiting_seconds < MAX_WAIT_SECONDS
 
     @property

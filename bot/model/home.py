@@ -20,8 +20,8 @@ Place = Literal["top", "page", "end", "admin", "admin_end"]
 class HomeSection:
     """A section of the home tab; `blocks` returns its blocks, given the ids of the workspace and the person.
 
-    In a row, the blocks are buttons. `blocks` of a section for admins is called only after a check that the person is
-    an admin; buttons among its blocks go into the row that opens complete lists.
+    At a place that is a row, the blocks are buttons. `blocks` of a section for admins is called only after a check that
+    the person is an admin; buttons among its blocks go into the row of buttons that open complete lists.
     """
 
     place: Place

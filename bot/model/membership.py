@@ -1,7 +1,7 @@
 """Decides which requests and people belong to the workspace in which the app is installed, and for whom a task works.
 
-A task inherits its `RequestScope`, which says for whom the task works, from the task that starts it, so no function
-takes the scope as an argument.
+The `RequestScope` of a task says for whom the task works. A task inherits the scope of the task that starts it, so no
+function takes the scope as an argument.
 
 https://docs.slack.dev/reference/methods/auth.test https://docs.slack.dev/reference/objects/user-object
 https://docs.slack.dev/apis/slack-connect
@@ -32,11 +32,11 @@ OUTSIDE_FLAGS = (
 """Slack's flags for guests, people from elsewhere and apps; a full member has none of them."""
 
 LIFECYCLE_EVENTS = frozenset({"app_uninstalled", "tokens_revoked"})
-"""Events that end an installation; accepted even after its end, since the second one may come after the first."""
+"""Events that end an installation. Slack may send both, so they are accepted even after the installation's end."""
 
 GRANTED, ACCESS_REVOKED = "team_access_granted", "team_access_revoked"
 ACCESS_EVENTS = frozenset({GRANTED, ACCESS_REVOKED})
-"""Events by which an organization gives its app to workspaces, or removes it from them."""
+"""Events that report that an organization gave the app to workspaces, or removed it from them."""
 
 FOREIGN = "another workspace or app"
 """The reason for refusing a request that is not for an installation of this app."""
@@ -92,10 +92,10 @@ class RequestOrigin:
     def from_body(cls, body: Mapping[str, Any]) -> RequestOrigin:
         """Parse a command, an event, a click or a submitted form.
 
-        An event from a shared channel may name its sender's workspace; then only the event's authorization names the
-        installation, a workspace or an organization. If it is an organization, `team_id` is the workspace in the event
-        that belongs to it, or the organization's own id if none does. A form from a shared channel may name its
-        sender's workspace, too; its `view.app_installed_team_id` is the workspace of the installation.
+        In a shared channel, the ids in an event may be those of its sender, so the ids of the installation come from
+        the event's authorization. If the installation is a whole organization, `team_id` is the workspace that the
+        event names as one of that organization; if it names none, `team_id` is the organization's id. The ids in a form
+        may be those of its sender, too; then `view.app_installed_team_id` is the id of the installation.
         """
         team = _text(body, "team_id") or _id(body, "team")
         enterprise = _text(body, "enterprise_id") or _id(body, "enterprise")
@@ -143,8 +143,8 @@ def is_lifecycle(body: Mapping[str, Any]) -> bool:
 def ended_installation(body: Mapping[str, Any]) -> str:
     """Return the id of the installation that an event ends; empty if it names none.
 
-    For an organization's installation, Slack names only the organization, or says so in the authorization. An event
-    that also names a workspace is about that workspace's own installation.
+    An event about the installation in a whole organization names no workspace, or its authorization says that it is for
+    an organization. Every other event is about the installation in the workspace that it names.
     https://docs.slack.dev/reference/events/app_uninstalled
     """
     named = RequestOrigin.from_body(body)
@@ -164,7 +164,7 @@ class AccessChange:
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> AccessChange | None:
-        """Parse an event; None for another event, or without an organization or a workspace.
+        """Parse an event; None for an event of another type, or one that names no organization or no workspaces.
 
         https://docs.slack.dev/reference/events/team_access_granted
         https://docs.slack.dev/reference/events/team_access_revoked
@@ -181,7 +181,7 @@ class AccessChange:
 def of_organization(body: Mapping[str, Any]) -> bool:
     """Return whether a request is for an app that is installed in a whole organization.
 
-    Events say so in their authorization, commands as text, clicks as a boolean.
+    `is_enterprise_install` says this: in the authorization of an event, as text in a command, as a boolean in a click.
     """
     said = _authorization(body).get("is_enterprise_install", body.get("is_enterprise_install"))
     return said is True or said == "true"
@@ -217,9 +217,10 @@ def click_team_ids(body: Mapping[str, Any]) -> frozenset[str]:
 
 
 def team_of(body: Mapping[str, Any]) -> str:
-    """Return the workspace of a command, a shortcut, a click or a submission, under which the person's rows are saved.
+    """Return the workspace under which a person's rows are saved, from a command, a shortcut, a click or a submission.
 
-    In clicks of an app of a whole organization, Slack names no workspace; then return the person's, as commands do.
+    If the app is installed in a whole organization, a click names no workspace; then return the person's workspace,
+    which is also the one that a command names.
     """
     origin = RequestOrigin.from_body(body)
     return origin.team_id or user_team_of(body) or origin.enterprise_id
@@ -240,7 +241,10 @@ def user_of(body: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """The used parts of a profile; `outside` is whether Slack calls the person a guest, a stranger or a bot."""
+    """The parts of a profile that the app uses; `outside` is whether Slack calls the person a guest, stranger or bot.
+
+    `zone` is None if the profile has no time zone; other missing texts are empty.
+    """
 
     team_id: str = ""
     enterprise_id: str = ""
@@ -284,9 +288,9 @@ class Affiliation(Enum):
 def affiliation_of(profile: Profile | None, *, user_team: str, ours: Identity) -> Affiliation | None:
     """Return whether a person is a full member of our workspace or organization; None if this is unknown.
 
-    `user_team` is the person's workspace according to an event, empty if no event named one. Without a `profile`, it
-    can only show that a person is from elsewhere: a person of our own workspace may be a guest. A profile that names
-    neither our workspace nor our organization belongs to an outsider.
+    `user_team` is the person's workspace according to an event, empty if no event named one. Without a `profile`,
+    `user_team` can show that a person is an outsider, but not that the person is a full member, since people of our own
+    workspace may be guests. A profile that names neither our workspace nor our organization belongs to an outsider.
     """
     theirs = {profile.team_id, profile.enterprise_id} - {""} if profile is not None else set()
     if profile is not None and (profile.outside or not theirs & ours.ids):
@@ -324,9 +328,9 @@ def _text(body: Mapping[str, Any], name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """A person in a conversation of a workspace; `question_id` is None while a form asks for something.
+    """A person in a conversation of a workspace; `question_id` is None for a form's calls before there is a question.
 
-    `claim` is the claim of the worker that answers the question.
+    `claim` is the claim of the worker that answers the question; None without a question.
     """
 
     team_id: str
@@ -377,6 +381,6 @@ def working_for(asker: Asker) -> AbstractContextManager[None]:
 
 
 def workspace_key() -> str:
-    """Return a prefix that separates the entries of a cache by workspace; empty if the process has only one."""
+    """Return a prefix that separates the entries of a cache by workspace; empty if the process has one workspace."""
     workspace = current_scope().workspace
     return workspace.id if workspace is not None else ""

@@ -17,7 +17,7 @@ class Audience(Enum):
     ASKER = "asker"
     CHANNEL = "channel"
     THREAD = "thread"
-    """The readers of the question: in a thread, or in the direct messages of its asker."""
+    """Everyone who can read the question: the people in its thread, or its asker alone in direct messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class SuggestedPrompt(NamedTuple):
 class MarkdownFile:
     """A file for a person, usually Markdown: its name, the title that Slack shows, and its contents.
 
-    Long contents are in `data`.
+    Long contents are in `data` instead of `content`.
     """
 
     name: str

@@ -35,9 +35,10 @@ class ChannelSettings:
     """The settings of a channel: defaults for people without preferences, and rules for all.
 
     `allow` and `deny` are host names without a `-`; an empty `allow` allows all. `askers` is `EVERYONE`, `ADMINS`, or
-    user ids separated by spaces. `history` is whether earlier messages of a thread are sent with a question. `external`
-    is whether guests and people from elsewhere may ask. `files` is whether the files of questions are sent, if the
-    workspace allows it. `max_effort`, `models` and `instructions` are as in `WorkspaceSettings`.
+    ids of people and user groups, separated by spaces. `history` is whether earlier messages of a thread are sent with
+    a question. `external` is whether guests and people from elsewhere may ask. `files` is whether the files of
+    questions are sent, if the workspace allows it. `max_effort`, `models` and `instructions` are as in
+    `WorkspaceSettings`.
     """
 
     place: ClassVar[str] = N_("channel")
@@ -84,7 +85,7 @@ Rules = WorkspaceSettings | ChannelSettings
 class Preferences:
     """The settings of a person, of the channel that the person is in, and of the workspace.
 
-    `defaults` has, by the name of a field, the words for the app's own value of a setting that is not set.
+    `defaults` maps the name of a field to words for the app's own value, which applies while nothing else is set.
     """
 
     person: PersonSettings = PersonSettings()

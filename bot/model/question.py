@@ -54,7 +54,7 @@ class NewQuestion:
     """The thread of the answer."""
 
     message_ts: str | None = None
-    """The `ts` of the app's message in the thread that the answer replaces; None if it replaces none."""
+    """The `ts` of the message in the thread that the answer replaces; None if the answer is a message of its own."""
 
     again: UUID | None = None
     """The earlier question that this one asks again."""
@@ -63,13 +63,13 @@ class NewQuestion:
     """Whether it begins a new conversation instead of continuing an earlier one."""
 
     parent: UUID | None = None
-    """The earlier question, if this one was asked with a button below its answer; each answer has its own message."""
+    """The earlier question, if a button below its answer asked this one; the new answer has a message of its own."""
 
     action: str = ""
     """The action of the button that asked this question; empty without a button."""
 
     resubmittable: bool = False
-    """Whether the person can click or submit again after a refusal, so that the refusal is not remembered."""
+    """Whether the person can click or submit again after a refusal; if so, the refusal is not saved."""
 
     late_seconds: int = 0
     """The delay in seconds of a message that Slack did not deliver at the first attempt; 0 otherwise."""
@@ -103,7 +103,7 @@ class Received(Enum):
     TOO_FAST = "too_fast"
     """The person, or the channel, has asked as often as allowed; nothing was written."""
     THREAD_FULL = "thread_full"
-    """The thread has had its most answers for this minute; nothing was written."""
+    """The thread has had as many answers as a minute allows; nothing was written."""
     TWIN = "twin"
     """The same question of the same person is already waiting for its turn; nothing was written."""
 
@@ -112,9 +112,9 @@ class Received(Enum):
 class Waits:
     """How long a question waits: the number of questions `ahead` of it in its queue, and of their askers (`people`).
 
-    A `waiting` question is not in the queue yet, because other questions of its person or workspace are; the numbers
-    are then upper bounds. `people` does not count the question's own asker. `seconds` is the approximate wait for its
-    turn; None if it needs no turn.
+    A question is `waiting` if it is not in the queue yet, because other questions of its asker or workspace are in it;
+    then the numbers are upper bounds. `people` does not count the question's own asker. `seconds` is the approximate
+    wait for its turn; None if it needs no turn.
     """
 
     ahead: int = field(default=0, compare=False)
@@ -125,7 +125,10 @@ class Waits:
 
 @dataclass(frozen=True, kw_only=True)
 class Insertion(Waits):
-    """The result of inserting a question; `withdrawn` is the command of the earlier question that it closed, if any."""
+    """The result of inserting a question; `withdrawn` is the command of the earlier question that it closed.
+
+    None if it closed none.
+    """
 
     received: Received
     withdrawn: str | None = None
@@ -133,14 +136,14 @@ class Insertion(Waits):
 
 @dataclass(frozen=True, kw_only=True)
 class Place(Waits):
-    """The state of a question, and its wait while it is `received`."""
+    """The state of a question, and how long it waits while its state is `received`."""
 
     state: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateWait:
-    """The seconds until a person may ask again; the limit is the person's (`user`) or the `channel`'s."""
+    """The seconds until a person may ask again; `kind` is whose limit was reached: `user` or `channel`."""
 
     kind: str
     seconds: float
@@ -160,8 +163,8 @@ class OpenQuestion:
 class Turn:
     """An earlier question of a conversation, and the remembered part of its answer.
 
-    `own` is whether the asker of the current question asked it, too. `ts` is that of the message that asked it. `about`
-    is the text of the message that the question is about, if any.
+    `own` is whether the asker of the current question asked the earlier one, too. `ts` is that of the message with the
+    earlier question. `about` is the text of the message that the earlier question is about; empty if there is none.
     """
 
     command: str
@@ -173,7 +176,7 @@ class Turn:
 
 
 class ThreadMessage(NamedTuple):
-    """A message in a thread that is not for the app; `author` numbers the people, and is 0 for the asker."""
+    """A message in a thread, not addressed to the app; `author` numbers the people, and is 0 for the asker."""
 
     text: str
     author: int
@@ -219,13 +222,13 @@ class QuestionRow:
 
     run_id: str | None
     received_at: datetime
-    """When it was received by the database's wall clock."""
+    """When the question was received, on the database's wall clock."""
 
     received: float
-    """When it was received by this process's monotonic clock, computed from the question's age in the database."""
+    """When the question was received, on this process's monotonic clock; computed from its age in the database."""
 
     unconfirmed: int = 0
-    """The number of posts of the current part to the response_url without a clear reply."""
+    """How often the current part was posted to the response_url without a clear reply."""
 
     delivery_key: str = ""
     conversation: UUID | None = None
@@ -238,7 +241,7 @@ class QuestionRow:
     """How many characters of the answer Slack has confirmed."""
 
     streaming: bool = False
-    """Whether a message of its answer may still be streaming, even a message that `streams` does not have."""
+    """Whether a message of its answer may still be streaming, even if its `ts` is not in `streams`."""
 
     parent: UUID | None = None
     """As in a `NewQuestion`, like `action` and `files`."""
@@ -275,7 +278,7 @@ class QuestionRow:
 
     @property
     def asked_after(self) -> str:
-        """A `ts` before all messages of the question, even if the clocks of Slack and of the database differ."""
+        """A `ts` before all messages of the app for the question, even if Slack's and the database's clocks differ."""
         return message_ts(self.delivery_key, self.received_at - timedelta(seconds=CLOCKS_DIFFER_SECONDS))
 
     @property
@@ -386,10 +389,10 @@ class Outcome:
     """As in a `QuestionRow`: whether the answer to a command is for everyone in the channel."""
 
     sent: str | None = field(default=None, repr=False)
-    """Those requests to search services that were not saved before they were sent."""
+    """The requests to search services that still have to be saved, as `SentLog.take_all` returns them, or None."""
 
     replaced: Sequence[UUID] = ()
-    """The ids of saved requests to delete; `SentLog.take_all` returns them with `sent`."""
+    """The ids of saved requests to delete, which `SentLog.take_all` returns together with `sent`."""
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -404,5 +407,5 @@ def message_ts(delivery_key: str, received_at: datetime) -> str:
 
 
 def reference(question_id: UUID) -> str:
-    """Return a question's short id, which a person can read out: eight digits in two groups."""
+    """Return a question's short id, which a person can read out: eight hexadecimal digits in two groups."""
     return f"{question_id.hex[:4]}-{question_id.hex[4:8]}"

@@ -23,7 +23,7 @@ REASONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Rating:
-    """The ratings of a provider's answers at an effort; both texts are empty for answers without a provider."""
+    """The ratings of a provider's answers at an effort; both names are empty for answers without a provider."""
 
     provider: str
     effort: str
@@ -38,7 +38,7 @@ class Rating:
 
 @dataclass(frozen=True, kw_only=True)
 class BadAnswer:
-    """A question whose answer its asker called bad, and that admins may read.
+    """A question whose asker called the answer bad, and agreed that admins may read both.
 
     `text` is the command and its text, `reasons` are names in `REASONS`; `reference` is the short id in the log.
     """

@@ -61,7 +61,7 @@ def dump_result(result: object, *, limits: Sequence[str]) -> dict[str, Any] | No
 
 
 def load_result(saved: Mapping[str, Any] | None) -> Result | None:
-    """Parse a value of `dump_result`; return None for None, and for a kind of result that is not known.
+    """Parse a value that `dump_result` returned; return None for None, and for a kind of result that is not known.
 
     Fields of an unknown form are left out.
     """

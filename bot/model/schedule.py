@@ -106,7 +106,7 @@ def _exists(wanted: datetime, moment: datetime, tz: ZoneInfo) -> bool:
 
 
 def _after_gap(wanted: datetime, tz: ZoneInfo) -> datetime:
-    """Return the moment at which the clocks jumped over `wanted`, searched between the times before and after it."""
+    """Return the moment of the clock change that skips the local time `wanted`, to the second."""
     before = wanted.replace(tzinfo=tz, fold=1).astimezone(UTC)
     after = wanted.replace(tzinfo=tz, fold=0).astimezone(UTC)
     old = before.astimezone(tz).utcoffset()

@@ -155,7 +155,7 @@ class Spent:
 class Spending:
     """A workspace's spending: `today`, `month`, the possible cost of calls in progress (`reserved`), and the budgets.
 
-    `people` and `channels` are those that spent most today, `providers` those on which most was spent this month.
+    `people` and `channels` are the ones with the highest spending today, `providers` those with the highest this month.
     `paused_by` is the admin who has paused all spending, empty if that person's data was erased, None if spending is
     not paused.
     """

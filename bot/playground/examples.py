@@ -51,7 +51,7 @@ Pause = Callable[[float], Awaitable[None]]
 """A function that waits for some seconds."""
 
 _UNREACHABLE = frozenset({ConnectionFailed.__name__, TimedOut.__name__, CIRCUIT_OPEN})
-"""The classes of errors that show that a service could not be reached."""
+"""The names of the error classes that show that a service could not be reached."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ def _plain(value: Any) -> Any:
 
 
 def _replay_context(example: Example, context: CommandContext, *, pause: Pause) -> CommandContext:
-    """Return the context with the recording instead of the services, at the time of the recording."""
+    """Return the context, changed to use the recording instead of the services, and its time as the current time."""
     recorded = partial(RecordedProvider, pause=pause)
     return replace(
         context,
@@ -164,7 +164,7 @@ def _label(message: OutgoingMessage) -> OutgoingMessage:
 
 
 def _mark(kept: object) -> object:
-    """Return the saved data of an answer or a page; add the label for every copy if the answer was recorded."""
+    """Return the saved data of an answer or a page; if it was recorded, add the label, so that each copy shows it."""
     label = _(RECORDED_LABEL)
     match kept:
         case Answer(provider=provider) if provider == RECORDED:
@@ -248,7 +248,7 @@ class RecordedPostSource:
 
 
 async def _replay(recording: str, *, pause: Pause) -> AsyncGenerator[tuple[float, Mapping[str, JSON]], None]:
-    """Yield the recorded events and their seconds, at the recorded pace."""
+    """Yield the recorded events at the recorded pace, each with the seconds since the beginning."""
     passed = 0.0
     for one in await run_in_thread(_lines, recording):
         came = json.loads(one)

@@ -17,7 +17,7 @@ from fake_slack.workspace import USER_ID
 HEARTBEAT_SECONDS = 15.0
 
 _MAX_DIGITS = 15
-"""The most digits of the revision in an event id; an id with more did not come from here."""
+"""The most digits of the revision in an event id; the app has issued no id with more digits."""
 
 
 async def event_stream(
@@ -30,8 +30,9 @@ async def event_stream(
 ) -> AsyncGenerator[bytes, None]:
     """Yield frames until `closing` is set: a `hello`, the changes missed since the last event, then every change.
 
-    A `change` frame has a message, an `around` frame the display around the messages of a channel, and a `views` frame
-    the modal and the home tab. An event id is `<boot>-<revision>`; an id from before a restart is ignored.
+    A `change` frame has a message, an `around` frame what the page shows around the messages of a channel, and a
+    `views` frame the modal and the home tab. An event id is `<boot>-<revision>`; an id from before a restart is
+    ignored.
     """
     boot, _, number = last_event_id.partition("-")
     known = boot == timeline.boot and number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS

@@ -51,7 +51,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def names_loopback(host: str) -> bool:
-    """Return whether a Host header has a loopback name; a name that DNS rebinding points to loopback is not one."""
+    """Return whether a Host header has a loopback name; False for other names that DNS rebinding points to loopback."""
     try:
         return is_loopback(urlsplit(f"//{host}").hostname or "")
     except ValueError:
@@ -354,7 +354,7 @@ class Playground:
         await self._conversation.post(self._meant(text), channel=channel, thread_ts=thread_ts)
 
     def _meant(self, line: str) -> str:
-        """Return the line, or, if it is a command's name followed by the label of a prompt, that prompt's line."""
+        """Return a prompt's line if `line` is a command's name and that prompt's label; otherwise return `line`."""
         name, _, text = line.strip().partition(" ")
         known = any(command.name == name for command in self.commands)
         return next((one.line for one in self.prompts if known and _words(one.label) == _words(text)), line)

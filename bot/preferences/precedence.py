@@ -63,7 +63,7 @@ def preferred(preferences: Preferences) -> Preferred:
 
 
 def may_ask(channel: ChannelSettings, user_id: str, *, is_admin: bool) -> bool:
-    """Return whether a person may ask in a channel."""
+    """Return whether a person may ask in a channel; an admin always may."""
     return channel.askers == EVERYONE or is_admin or (channel.askers != ADMINS and user_id in channel.askers.split())
 
 
@@ -152,7 +152,7 @@ def _may_name(model: str, rules: Iterable[Rules]) -> bool:
 def within_rules(
     question: Question, rules: Sequence[Rules], *, reasoning_effort: Effort = "medium"
 ) -> tuple[Question, str]:
-    """Return a question, changed to keep the rules, and a note for its answer if its effort was lowered.
+    """Return a question, changed to keep the rules, and a note for its answer, empty unless its effort was lowered.
 
     Raises InvalidRequest for a site or a model that is not allowed.
     """
@@ -186,7 +186,7 @@ def check_narrows(channel: ChannelSettings, workspace: WorkspaceSettings) -> Non
 
 
 def _common(asked: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """Return the sites that both lists cover; if a site of one contains a site of the other, return the narrower."""
+    """Return the sites that both lists cover; if a site of one list contains a site of the other, only the narrower."""
     narrow = [one for one in asked if any(_covers(wide, one) for wide in allowed)]
     narrow += [one for one in allowed if any(_covers(wide, one) for wide in asked)]
     return list(dict.fromkeys(narrow))

@@ -29,7 +29,7 @@ Value = str | bool | tuple[str, ...]
 Kind = Literal["choice", "text", "paragraph", "people"]
 
 MAX_MODEL = 75
-"""The longest name of a model, which is an option in a form."""
+"""The most characters of a model's name, since the name is an option in a form."""
 
 MAX_INSTRUCTIONS = 1_500
 """The most characters of instructions."""
@@ -142,7 +142,7 @@ def _hosts(name: str) -> Callable[[str], tuple[str, ...]]:
 
 
 def _askers(words: str) -> str:
-    """Return the people who may ask: a word, or ids of people and then of user groups, separated by spaces."""
+    """Return who may ask: `EVERYONE`, `ADMINS`, or ids of people and then of user groups, separated by spaces."""
     word = words.strip().casefold()
     if word in {EVERYONE, ADMINS}:
         return word
@@ -156,7 +156,7 @@ def _askers(words: str) -> str:
 
 
 THINK: Mapping[str, str] = {"fast": N_("Quick"), "medium": N_("Longer"), "high": N_("Much longer")}
-"""The forms' titles of the efforts on offer; other efforts and models are typed."""
+"""The efforts that forms offer, with the titles shown; other efforts and models have to be typed."""
 
 _WHO_SEES = {"private": N_("Only you"), "public": N_("Everyone in the channel")}
 

@@ -1,7 +1,7 @@
 """Converts a text to plain letters, as a person reads it: without invisible characters, look-alikes and encodings.
 
-Plain letters have no invisible characters and accents, and ASCII's letters and digits in place of look-alikes
-(https://www.unicode.org/reports/tr39/).
+A text in plain letters has neither invisible characters nor accents, and look-alikes are replaced by ASCII's letters
+and digits (https://www.unicode.org/reports/tr39/).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 @lru_cache(maxsize=4096)
 def _plain(char: str) -> str:
-    """Return the plain letters for a character: in ASCII if it resembles any, empty if it is invisible."""
+    """Return a character in plain letters: in ASCII if it looks like ASCII, an empty text if it is invisible."""
     if unicodedata.category(char) in _NOT_SEEN or char in _BLANK:
         return ""
     digit = unicodedata.decimal(char, None)
@@ -65,7 +65,7 @@ _CODE = re.compile(
     r"|&(?:#[0-9]{1,7};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z][A-Za-z0-9]{1,30};)"
     r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\(?=[!-/:-@\[-`{-~])"
 )
-"""Encodings of a character: in addresses, in HTML, in JSON and other code, in Markdown."""
+"""Encoded characters as they occur in addresses, in HTML, in JSON and other code, and in Markdown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class Reading:
     ends: Sequence[int]
 
     def in_text(self, span: Span) -> Span:
-        """Return the part of the text from which a span of the letters was read."""
+        """Return the span of the text from which a span of the letters was read."""
         start, stop = span
         return self.starts[start], self.ends[stop - 1]
 
@@ -103,7 +103,7 @@ class Reading:
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """Yield the readings of a text: in plain letters, and then with its encoded characters decoded, if it has any."""
+    """Yield the readings of a text: in plain letters, and then with one more level of encodings decoded each time."""
     letters, places = plain_letters(text)
     reading = Reading(letters=letters, starts=places, ends=[place + 1 for place in places])
     yield reading
@@ -115,7 +115,7 @@ def readings(text: str) -> Iterator[Reading]:
 
 
 def _characters(code: str) -> Iterator[tuple[str, int]]:
-    """Yield the characters of an encoding, each with its share of the encoding's length; none for a backslash alone."""
+    """Yield the characters of an encoding, each with the length of its own code; none for a backslash alone."""
     match code[0], code[1:2]:
         case "%", _:
             for char in bytes.fromhex(code.replace("%", "")).decode(errors="surrogateescape"):

@@ -24,7 +24,7 @@ class Kind:
     find: Callable[[str], Iterator[Span]]
 
 
-_WORD = r"[^\W\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"  # Without scripts that have no spaces between words.
+_WORD = r"[^\W\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"  # Excludes scripts that are written without spaces.
 _LOCAL = rf"(?:{_WORD}|[.%+'-])"
 _AT = r"(?:\"?@| {1,2}+@ {1,2}+| {0,2}+[\[({<] ?(?:(?i:at)|@) ?[\])}>] {0,2}+)"
 _DOT = r"(?:\.| {0,2}+[\[({<] ?(?:(?i:dot)|\.) ?[\])}>] {0,2}+)"
@@ -70,7 +70,7 @@ _AFTER_WORD = re.compile(
     r"(?=[^\s\"',;&]{0,60}[0-9])(?=[^\s\"',;&]{0,60}[A-Za-z])([^\s\"',;&<>]{8,}+)",
     re.IGNORECASE,
 )
-"""A value of letters and digits after a word such as `password` that names it."""
+"""A value of letters and digits after a word, such as `password`, that says what the value is."""
 _IN_ADDRESS = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://([^\s/@:?#]{0,200}:[^\s/@?#]{1,200})@")
 """A name and a password in an address."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -80,7 +80,7 @@ _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 def _emails(text: str) -> Iterator[Span]:
     for found in _EMAIL.finditer(text):
         last = found[1] or "a"
-        # Neither the version of a package, which ends in a number, nor the address of a repository names a person.
+        # The version of a package (`name@1.2`) and the address of a repository (`git@host:`) name no person.
         if last[0].isalpha() and not (
             found[0].startswith("git@") and text[found.end() : found.end() + 1] in {":", "/"}
         ):

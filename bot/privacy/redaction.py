@@ -86,7 +86,7 @@ class Redactor:
         return bool(self.kinds or self.patterns)
 
     def redact(self, text: str) -> tuple[str, tuple[Redaction, ...]]:
-        """Return the text with a label in place of each piece of removed data, and these pieces."""
+        """Return the text with a label in place of each removed piece of data, and the removed pieces."""
         pieces, left_out, end = [], [], 0
         for start, stop, kind in self._spans(text):
             if start >= end:
@@ -137,8 +137,8 @@ class Redactor:
     def filters(self, filters: Filters) -> tuple[Filters, tuple[Redaction, ...]]:
         """Return redacted filters, and the removed data.
 
-        If a removed site was to be excluded, it is still dropped from the results. Raises InvalidRequest if a removed
-        site was to be searched, since the search would then cover other sites.
+        If the filters exclude a removed site, its pages are still dropped from the results. Raises InvalidRequest if
+        the filters name a removed site to search, since the search would then cover other sites.
         """
         # Host names ignore case, so both cases are tried: a pattern may match only one of them.
         found = {domain: self.redact(domain)[1] or self.redact(domain.upper())[1] for domain in filters.domains}

@@ -42,13 +42,13 @@ class SentLog(RequestLog):
         return any(one is request for one, _ in self.kept)
 
     def line(self, request: SentRequest) -> str:
-        """Return the text by which one request is saved before it is sent: a line as `take` returns them."""
+        """Return one request as a line of JSON, in the form that `take` returns, to save it before it is sent."""
         return _line(vars(request) | {"left_out": self.counts})
 
     def take(self) -> str | None:
         """Return the new requests to save, as lines of JSON; None if there are none.
 
-        If they are very long together, requests in the middle are only counted, in the line before them.
+        If the new requests are very long together, those in the middle are only counted, in the line before them.
         """
         new = [request for request in self.requests if not self.is_kept(request)]
         self.requests = [request for request in self.requests if self.is_kept(request)]
@@ -80,9 +80,9 @@ def _line(fields: Mapping[str, Any]) -> str:
 
 
 def _kept(requests: Sequence[SentRequest]) -> tuple[int, int]:
-    """Return the indexes at which the requests that are only counted begin and end.
+    """Return the start and the end of the slice of requests that are only counted, and not saved.
 
-    The first and the last one are saved, and as many more from both sides as are short enough.
+    The first and the last request are saved, and as many more from both sides as are short enough.
     """
     first, last, left = 1, len(requests), MAX_SAVED - len(requests[0].body)
     from_end = True
@@ -172,7 +172,7 @@ _COUNTED: Mapping[str, Callable[[int], str]] = {
     "phone": lambda count: ngettext("{count} phone number", "{count} phone numbers", count),
     OWN: lambda count: ngettext("{count} private term", "{count} private terms", count),
 }
-"""The number of redactions in words, by kind."""
+"""Functions that put a number of redactions into words, by kind."""
 
 
 def left_out_text(counts: Mapping[str, int]) -> str:

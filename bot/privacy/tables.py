@@ -34,13 +34,17 @@ class Table:
     """A sentence on the contents of its rows, unless docs/security.md names the table."""
 
     of_person: LiteralString | None = None
-    """Finds the rows of a person by `%(user)s`, in the workspace `%(team)s` or, if that is NULL, in all.
+    """Finds the rows of the person `%(user)s` in the workspace `%(team)s`, or in all workspaces if that is NULL.
 
-    None for a table without such rows, or one whose rows are deleted with those of `parent`.
+    None for a table without such rows.
     """
 
     of_workspace: LiteralString | None = None
-    """Finds the rows of the workspaces `%(teams)s`; None as in `of_person`."""
+    """Finds the rows of the workspaces `%(teams)s`.
+
+    None if the table has no such rows, if they stay, or if they are deleted in another way, such as with those of
+    `parent`.
+    """
 
     exported: LiteralString | None = None
     """The JSON that is exported for a person's row; None if the whole row is exported."""
@@ -52,7 +56,7 @@ class Table:
     """The values that are set in a person's rows when the person is erased; if empty, the rows are deleted."""
 
     forget_workspace: Mapping[str, LiteralString] = field(default_factory=dict)
-    """The values that are set in a workspace's rows, which `of_workspace` then no longer finds; if empty, deleted."""
+    """The values set in a workspace's rows, so that `of_workspace` no longer finds them; if empty, rows are deleted."""
 
     limited_person: str | None = None
     """The column of `forget_person` that keeps its value if people erase themselves, so that an admin's limit stays."""
@@ -70,7 +74,7 @@ class Table:
 def _columns(
     *, person: str = "", place: str = "", text: str = "", credentials: str = "", none: str = ""
 ) -> dict[str, Data]:
-    """Return the kind of data of each column, from the columns' names."""
+    """Return the kind of data in each column; each argument has the names of the columns of one kind."""
     names = {PERSON: person, PLACE: place, TEXT: text, SECRET: credentials, NONE: none}
     return {column: data for data, listed in names.items() for column in listed.split()}
 
@@ -152,15 +156,16 @@ TABLES: Mapping[str, Table] = {
         outdated="asked_at < now() - interval '1 hour'",
         columns=_columns(person="user_id", none="question_id asked_at"),
     ),
-    # Requests of a question are saved before they are sent, and deleted with the question's text, by a trigger. Those
-    # saved while their question was being deleted are deleted a day later.
+    # Requests of a question are saved before they are sent. A trigger deletes them with the question's text; requests
+    # that were saved while their question was being deleted are deleted a day later.
     "sent_requests": Table(
         of_person=_OWN_QUESTION,
         of_workspace="question_id IN (SELECT id FROM questions WHERE team_id = ANY(%(teams)s))",
         outdated=f"at <= now() - (%(days)s + 1) * interval '1 day' AND NOT {_HAS_TEXT}",
         columns=_columns(text="request", none="question_id id at"),
     ),
-    # Answers to the app's own offers, given to anyone who asks the same; a row names a question only until the answer.
+    # Answers to questions that the app itself offers, for everyone who asks the same. A row names the question that is
+    # being answered, and no question afterwards.
     "shared_answers": Table(
         of_person=_OWN_QUESTION,
         of_workspace=_WORKSPACE,
@@ -204,7 +209,7 @@ TABLES: Mapping[str, Table] = {
         of_person="(user_id = %(user)s OR %(user)s = ANY(string_to_array(settings ->> 'askers', ' ')))"
         " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
         of_workspace=_WORKSPACE,
-        # The other settings belong to the channel and to other people.
+        # The settings are not exported, since they belong to the channel and to other people.
         exported="jsonb_build_object('team_id', t.team_id, 'channel_id', t.channel_id, 'names_you', true)",
         # If the only person who may ask is erased, admins may ask; an empty list would let everyone ask.
         forget_person={
@@ -322,7 +327,7 @@ TABLES: Mapping[str, Table] = {
         outdated=_LONG_AGO,
         columns=_columns(none="id provider preset at shown"),
     ),
-    # Answers and changes are deleted at the same age: older answers would show a deleted change again.
+    # Answers and changes are deleted at the same age: if answers stayed longer, a deleted change would be found again.
     "provider_changes": Table(
         holds="Lasting changes of a service, such as another model.",
         outdated=_LONG_AGO,
@@ -427,7 +432,7 @@ def assignments(values: Mapping[str, LiteralString]) -> LiteralString:
 
 
 def of_people() -> Iterator[tuple[str, Table, LiteralString]]:
-    """Yield the tables with rows of people, and the condition that finds them."""
+    """Yield the name of each table with rows of people, the table, and the condition that finds these rows."""
     for name, table in TABLES.items():
         if table.of_person is not None:
             yield name, table, table.of_person

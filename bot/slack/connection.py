@@ -65,9 +65,9 @@ def web_client(
     """Return a client of Slack's Web API that tries each call once, through the environment's proxy for `api_url`.
 
     `ca_bundle` is for a client without a session, and for Socket Mode. Raises ConnectionFailed if the proxy cannot be
-    used. A retry by the SDK could post a message twice unnoticed; the delivery looks for an earlier post before it
-    tries again. By default the SDK sends everything through the environment's proxy, even requests to
-    this machine, and ignores NO_PROXY.
+    used. The SDK must not try again, since it could post a message twice unnoticed; the app's own delivery looks for an
+    earlier post before it tries again. Without the proxy set here, the SDK would ignore NO_PROXY, and send everything
+    through the environment's proxy, even requests to this machine.
     https://docs.slack.dev/tools/python-slack-sdk/web#proxy
     """
     client = AsyncWebClient(

@@ -40,9 +40,10 @@ _TYPES = (
 
 
 class Unreadable(Exception):
-    """A file was not read: the app lacks a `scope`, the file is too `large`, or of another `type`, or it is `refused`.
+    """A file was not read; `trouble` says why.
 
-    The trouble `refused` also stands for a file that is gone, and for a network that fails.
+    `scope`: the app lacks a scope. `large`: the file is too large. `type`: the file is neither an image nor a PDF.
+    `refused`: Slack refused the file, the file is gone, or the network failed.
     """
 
     def __init__(self, trouble: Trouble) -> None:
@@ -93,7 +94,7 @@ class FileReader:
     async def _download(self, url: str, most: int, *, page: bool) -> bytes:
         """Return the bytes at an address. Raises Unreadable.
 
-        An HTML page is Slack's login, unless the file is a `page` itself.
+        An HTML page is refused as Slack's login page, unless the file itself is a `page`.
         """
         if not is_slack(url, api_url=self.api_url):
             raise Unreadable("refused")
@@ -119,7 +120,7 @@ class FileReader:
 def is_slack(url: str, *, api_url: str) -> bool:
     """Return whether an address is on one of Slack's file hosts.
 
-    If `api_url` is on this machine, it belongs to a stand-in for Slack; then only its own addresses count.
+    If `api_url` is on this machine, it belongs to a stand-in for Slack; then only the stand-in's addresses count.
     """
     try:
         address, api = urlsplit(url), urlsplit(api_url)

@@ -75,7 +75,7 @@ class Retryable:
 
     @property
     def slack_error(self) -> bool:
-        """Whether Slack itself failed, which some blocks cause each time."""
+        """Whether Slack itself failed; some blocks make it fail each time."""
         return self.error in SLACK_INTERNAL_ERRORS
 
 
@@ -103,7 +103,7 @@ class NotFound:
 
 @dataclass(frozen=True, kw_only=True)
 class LookupForbidden:
-    """The conversation cannot be read: the token lacks the scope for its history."""
+    """The conversation cannot be read, as without the scope for its history, or has too many messages to read all."""
 
 
 LookupResult = Found | NotFound | LookupForbidden | Retryable
@@ -130,7 +130,7 @@ RATE_LIMIT_ERRORS = frozenset({"ratelimited", "rate_limited", "message_limit_exc
 """Slack's names for too many messages. https://docs.slack.dev/reference/methods/chat.postMessage#errors"""
 
 EVENT_TYPE = "answer_part"
-"""The name of the messages' metadata, which everyone in the workspace can read: it has only an id and a number."""
+"""The name of the metadata of messages; it has only an id and a number, since everyone in the workspace can read it."""
 
 PAGE_SIZE = 200
 MAX_PAGES = 10
@@ -199,7 +199,7 @@ class Chat:
         )
 
     async def set_status(self, channel: str, thread_ts: str, status: str) -> PostResult:
-        """Show a status in a thread, after the app's name, until the app posts there; an empty one removes it.
+        """Show a status in a thread, after the app's name, until the app posts there; an empty status removes it.
 
         https://docs.slack.dev/reference/methods/assistant.threads.setStatus
         """
@@ -226,9 +226,10 @@ class Chat:
     ) -> list[str] | Retryable:
         """Return the `ts` of the app's messages in a thread that may be unrecorded streams for a question.
 
-        These are messages without the app's metadata, or with metadata that names the question. Only messages `after`
-        that `ts` count, and never the thread's first message. The app's bot is known from messages with its metadata:
-        without any, or if the thread may not be read, the list is empty. Raises nothing.
+        These are messages without the app's metadata, or with metadata that names the question. Only messages later
+        than the `ts` in `after` count, and never the thread's first message. The id of the app's bot is taken from
+        messages with the app's metadata; if there are none, or if the thread may not be read, the list is empty. Return
+        `Retryable` if Slack is unavailable. Raises nothing.
         """
         found: dict[str, str] = {}
         ours: set[str] = set()
@@ -332,7 +333,7 @@ LIFETIME_SECONDS = 30 * 60 - 10
 """How long a response_url is used: thirty minutes, less the possible difference between Slack's clock and ours."""
 
 NOT_FROM_SLACK = "not_slack_s"
-"""A reply that is not from Slack, such as a proxy's page. The message may have arrived."""
+"""The error for a reply that is not from Slack, such as a proxy's page. The message may have arrived."""
 
 _URL_CHARACTERS = re.compile(r"[!-~]+")
 """The characters of an address: printable ASCII without spaces. https://www.rfc-editor.org/rfc/rfc3986#section-2"""

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class OAuthScope:
-    """One scope; `why` and `without` are sentences. An `optional` scope can be left out when the app is installed.
+    """One scope; an `optional` scope can be left out when the app is installed.
+
+    `why` is a sentence on its purpose, `without` a sentence on what fails without it.
 
     https://docs.slack.dev/reference/scopes
     https://docs.slack.dev/changelog/2026/03/16/optional-scopes

@@ -46,7 +46,7 @@ class StreamEnded:
 
     @property
     def stopped_by_person(self) -> bool:
-        """Whether the reader pressed Slack's own stop."""
+        """Whether the reader pressed Slack's own stop button."""
         return self.error == STOPPED_BY_PERSON
 
 
@@ -76,7 +76,8 @@ class Streams:
     ) -> StreamResult:
         """Start a message in a thread with its first text.
 
-        Outside of direct messages, `recipient` is the person who sees it grow: the ids of a user and a workspace.
+        Outside of direct messages, `recipient` has the ids of the person who sees the message grow, and of the person's
+        workspace.
         """
         user, team = recipient or (None, None)
         try:
@@ -133,7 +134,7 @@ class Streams:
         return Sent(ts=ts)
 
     async def _end_session(self, channel: str, thread_ts: str) -> None:
-        """Tell Slack that nothing is being written in a thread; otherwise Slack shows for an hour that something is.
+        """Tell Slack that nothing is being written in a thread; otherwise Slack shows the app as writing for an hour.
 
         https://docs.slack.dev/reference/methods/agents.sessions.setStatus
         """

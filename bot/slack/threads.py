@@ -50,7 +50,7 @@ def is_by_person(message: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """Messages of a thread as Slack returns them, the oldest first; `complete` if no later ones are missing."""
+    """Messages of a thread as Slack returns them, the oldest first; `complete` is whether no later messages follow."""
 
     messages: Sequence[Mapping[str, Any]]
     complete: bool
@@ -58,7 +58,7 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadReader:
-    """Reads threads. If `capped`, `may_read` returns whether this minute's only call is unused, and uses it.
+    """Reads threads. If `capped`, Slack allows one call a minute: `may_read` returns whether it is left, and takes it.
 
     https://docs.slack.dev/reference/methods/conversations.replies
     """
@@ -68,9 +68,9 @@ class ThreadReader:
     may_read: Callable[[], Awaitable[bool]]
 
     async def read(self, channel: str, thread_ts: str, *, since: str | None = None) -> Page | Retryable | None:
-        """Return the messages of a thread; with `since`, its first message and those since that `ts`.
+        """Return the messages of a thread; with `since`, only its first message and the messages since that `ts`.
 
-        Return None if the thread may not be read.
+        Return Retryable if Slack is unavailable or this minute's call is used, None if the thread may not be read.
         """
         if self.capped and not await self.may_read():
             log.info("thread.not_read", extra={"error": "capped"})
@@ -141,7 +141,7 @@ class ThreadHistory:
         return Thread(messages=tuple(messages), complete=page.complete and since is None)
 
     def _is_context(self, message: Mapping[str, Any], row: QuestionRow, answered: Sequence[str]) -> bool:
-        """Return whether a person wrote a message before the question that has text and is no question to the app."""
+        """Return whether a message is by a person, older than the question, not empty, and no question to the app."""
         ts, text, bot_user = str(message.get("ts") or ""), str(message.get("text") or ""), self.bot_user()
         if not is_by_person(message) or not text.strip() or not message.get("user") or message["user"] == bot_user:
             return False

@@ -48,7 +48,7 @@ class Profiles:
         self._requests: dict[tuple[str, str], asyncio.Task[Profile]] = {}
 
     def cached(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile | None:
-        """Return a profile that `get` returned, and that was read within these seconds, or None."""
+        """Return a cached profile that `get` has returned and that is less than `seconds` old; otherwise None."""
         return self._recent(user_id, seconds) if (workspace_key(), user_id) in self._checked else None
 
     def _recent(self, user_id: str, seconds: float) -> Profile | None:
@@ -120,7 +120,7 @@ AUTH_ERRORS = frozenset({
     "account_inactive", "invalid_auth", "not_authed", "org_login_required", "team_access_not_granted", "token_expired",
     "token_revoked",
 })  # fmt: skip
-"""Slack's errors for an app that was removed from the workspace or has an invalid token, on any call."""
+"""Slack's errors for any call of an app that was removed from the workspace or has an invalid token."""
 
 RETRY_PAUSES = (1.0, 3.0)
 """Seconds between the attempts to read a time zone, which a digest needs only once."""
@@ -222,7 +222,7 @@ GROUP_AGAIN_SECONDS = 30.0
 
 
 class UserGroups:
-    """Reads the members of user groups, each for its workspace; Slack's ids begin with S. `clock` is monotonic.
+    """Reads the members of user groups, whose ids begin with S, separately for each workspace. `clock` is monotonic.
 
     While Slack does not answer, the last known list is used.
     https://docs.slack.dev/reference/methods/usergroups.users.list
@@ -274,8 +274,8 @@ ADMIN_CACHE_SECONDS = 300.0
 class Admins:
     """Checks who is an admin; the result that a user is not an admin is cached for five minutes.
 
-    `named` are the admins in the settings, people and user groups; guests in a group do not count. `profiles` is the
-    shared cache; `ours` returns the installation.
+    `named` are the ids of the people and user groups that the settings name as admins; guests in a group do not count.
+    `profiles` is the shared cache; `ours` returns the installation.
     """
 
     profiles: Profiles
@@ -320,7 +320,7 @@ class Admins:
         return profile.is_admin_of(self.ours()) or await self._is_named(user_id, profile)
 
     async def _is_named(self, user_id: str, profile: Profile) -> bool:
-        """Return whether the settings name a person, or a group with the person, who then must be a full member."""
+        """Return whether the settings name a person, or name a group to which the person belongs as a full member."""
         if user_id in self.named:
             return True
         ours = self.ours()
@@ -355,7 +355,7 @@ class AdminList:
         self._known: OrderedDict[tuple[str, str], tuple[Sequence[str] | None, float]] = OrderedDict()
 
     async def read(self, team_id: str) -> Sequence[str] | None:
-        """Return the ids of the first ten admins, at most an hour old; None if Slack does not answer."""
+        """Return the ids of the first ten admins, at most an hour old; None if Slack fails, empty if Slack refuses."""
         workspace = (workspace_key(), team_id)
         listed, end = self._known.get(workspace, (None, 0.0))
         if self._clock() < end:

@@ -16,7 +16,7 @@ View = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """Slack shows the view. `hash` identifies this version of it, so that an update does not overwrite a later one."""
+    """Slack shows the view. `hash` identifies its version, so that an update does not overwrite a later version."""
 
     id: str
     hash: str

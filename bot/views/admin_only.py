@@ -78,7 +78,7 @@ PAGE_ROWS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class AllRows(Generic[Row]):
-    """A table of which the page for admins shows the first `shown` rows, and a modal all of them, in pages.
+    """A table: the page for admins shows its first `shown` rows, and a modal shows all of its rows, in pages.
 
     `read` returns the rows of a workspace, and raises database errors; `blocks` renders rows.
     """
@@ -90,7 +90,7 @@ class AllRows(Generic[Row]):
     blocks: Callable[[Sequence[Row]], Sequence[Block]]
 
     def buttons(self, rows: Sequence[Row]) -> list[Block]:
-        """Return the button for all of these rows; empty if the page for admins shows them all."""
+        """Return the button that opens the modal with all of these rows; empty if the page for admins has them all."""
         label = f"{_(self.title)} ({number(len(rows))})"
         return [button_block(label, f"{OPEN_PAGE}{self.name}:0", "admin")] if len(rows) > self.shown else []
 

@@ -155,7 +155,8 @@ def ask_view(
 ) -> View:
     """Build the modal for one command; only `/ask` can be `about` the text of a message.
 
-    The modal has few fields, or all if the metadata says so, or if the person chose one of the others last time.
+    At first, the modal has few fields. It has all of them if the metadata says so, or if the person used one of the
+    other fields last time.
     """
     most = EFFORTS.index(str(metadata.get("most", EFFORTS[-1])))
     allowed = EFFORTS[: most + 1]
@@ -259,7 +260,7 @@ def _entered(submitted: Submission, command: Command[Any, Any]) -> list[tuple[Op
 async def ask(submitted: Submission, context: ListenerContext, *, choices: ChoiceStore) -> Response | None:
     """Ask the entered question; return the modal's next step, None to close it.
 
-    The answer comes where the command was typed that opened the modal; otherwise in the direct messages.
+    If a command opened the modal, the answer comes where that command was typed; otherwise, in the direct messages.
     """
     about = str(submitted.value(MESSAGE) or "").strip()
     name = _name(submitted)
@@ -305,7 +306,7 @@ async def _keep(submitted: Submission, choices: ChoiceStore, choice: Choice) -> 
 
 
 def message_link(body: Mapping[str, Any]) -> str:
-    """Return the address of a shortcut's message; empty if the request does not name its parts."""
+    """Return the address of a shortcut's message; empty if the request lacks a part of the address."""
     team, message = body.get("team"), body.get("message")
     domain = str(team.get("domain") or "") if isinstance(team, dict) else ""
     fields = message if isinstance(message, dict) else {}

@@ -126,7 +126,7 @@ async def _update(context: ListenerContext, view_id: str, view: View, *, hash: s
 
 
 async def in_time(call: Coroutine[Any, Any, T], seconds: float) -> T | None:
-    """Return the result of a call; None if it takes longer."""
+    """Return the result of a call; None if the call takes longer than `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             return await call
@@ -178,7 +178,7 @@ class Submission:
         return read_metadata(self.view)
 
     def value(self, block_id: str) -> Any:
-        """Return the value of an input block: a text, an id, a date, a choice, or a list of choices."""
+        """Return the value of an input block: a text, an id, a date, a choice, or a list of choices; None if empty."""
         values = (self.view.get("state") or {}).get("values") or {}
         element = next(iter((values.get(block_id) or {}).values()), None) or {}
         for name in (
@@ -223,7 +223,7 @@ def submission(
 ) -> None:
     """Listen to a modal's submission: refuse outsiders, handle it in time, and respond.
 
-    A problem without an input of its own is shown below `first_input`, the id of that block.
+    A problem that belongs to no particular input is shown below the input block with the id `first_input`.
     """
 
     @app.view(callback_id)
@@ -266,9 +266,9 @@ def changes(
 
 
 def person_of(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the ids of the workspace and of the person of a command, a shortcut, a click or a submission.
+    """Return the ids of the workspace and the person from a command, a shortcut, a click or a submission.
 
-    In clicks and submissions of an app of a whole organization, Slack names no workspace; then return the person's.
+    The workspace is the one that `team_of` returns.
     """
     user = body.get("user")
     user_id = user.get("id") if isinstance(user, Mapping) else body.get("user_id")

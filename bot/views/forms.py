@@ -59,7 +59,7 @@ def text_input(
 
 
 def limit_input(name: str, label: str, shown: str) -> Block:
-    """Return an input for a limit; an empty one means no limit."""
+    """Return an input for a limit; if a person leaves it empty, there is no limit."""
     element = text_input(name, shown=shown, max_length=20, placeholder="" if shown else _(NO_LIMIT))
     return input_block(name, label, element, optional=True)
 
@@ -142,14 +142,14 @@ def entered_options(submitted: Submission, options: Sequence[Option]) -> list[tu
 
 
 def usage_response(error: UsageError, options: Sequence[Option], *, text_block: str) -> Response:
-    """Return the response that shows a usage error below the input of its option, or of the text."""
+    """Return the response that shows a usage error below the input of the wrong option, or else below the text."""
     option = next((option for option in options if option.name == error.option), None)
     block_id = text_block if option is None else option.name if option.value else FLAGS
     return errors(**{block_id: shorten(in_words(error.problem, options), MAX_ERROR)})
 
 
 def in_words(text: str, options: Sequence[Option]) -> str:
-    """Return a sentence about options as plain text, with the options' names in the form."""
+    """Return a sentence about options as plain text, in which each option has its title in the form as its name."""
     titles = {option.name: option.title for option in options}
     return _CODE.sub(lambda code: _("“{name}”").format(name=titles.get(code[1], code[1])), text)
 
@@ -166,7 +166,7 @@ async def ask_by_form(
 ) -> str | None:
     """Ask the question of a submitted form; return a problem for the person, or None.
 
-    If `here`, the answer comes where the command was typed that opened the form; otherwise, in direct messages below
+    If `here`, the answer comes where the command that opened the form was typed; otherwise, in direct messages below
     `root`. The other arguments are as in `ask_in_direct_message`.
     """
     metadata, key = submitted.metadata, f"view:{submitted.view_id}"

@@ -20,7 +20,7 @@ MAX_CONNECTIONS = 1000
 """The limit on open connections, however many files the process may open."""
 
 BUSY_RESERVE = 16
-"""How many more connections are accepted while all up to the limit are handling requests."""
+"""How many connections above the limit are accepted while all connections are handling requests."""
 
 TOO_SLOW = "too slow"
 _TIMEOUT = (
@@ -38,9 +38,9 @@ class TooSlow(TimeoutError):
 
 
 def connection_limit(files: int | None = None) -> int:
-    """Return the limit on open connections: a quarter of the files that this process may open, at least eight.
+    """Return the limit on open connections: a quarter of the files that this process may open, from 8 to 1,000.
 
-    The rest is for the database, Slack, the services, and connections that are accepted before they can be closed.
+    The other files are for the database, Slack, the services, and connections that are closed as soon as accepted.
     """
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if files is None else files
     return MAX_CONNECTIONS if allowed == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, max(8, allowed // 4))

@@ -70,13 +70,13 @@ class Metrics:
         self._waited.observe(seconds)
 
     def set_waiting(self, lanes: Mapping[str, int]) -> None:
-        """Set the number of questions now waiting for a turn, received by any process."""
+        """Set how many questions of all processes now wait for a turn in each lane."""
         self._waiting.clear()
         for lane, count in lanes.items():
             self._waiting.labels(lane).set(count)
 
     def acked(self, seconds: float) -> None:
-        """Record how long an ack took."""
+        """Record the seconds from a request's arrival to its acknowledgement."""
         self._ack.observe(seconds)
 
     def attempted(self, attempt: Attempt) -> None:
@@ -88,19 +88,19 @@ class Metrics:
             self._cost.labels(attempt.provider).inc(attempt.cost_usd)
 
     def set_admin_issues(self, providers: Collection[str]) -> None:
-        """Set the providers that now need an admin; another process may have used them."""
+        """Set the providers that now need an admin, whichever process has noticed it."""
         self._needs_admin.clear()
         for provider in providers:
             self._needs_admin.labels(provider).set(1)
 
     def set_provider_changes(self, found: Mapping[tuple[str, str], int]) -> None:
-        """Set the number of lasting changes by provider and kind, found by any process."""
+        """Set the number of lasting changes by provider and kind, whichever process has found them."""
         self._provider_changes.clear()
         for (provider, kind), count in found.items():
             self._provider_changes.labels(provider, kind).set(count)
 
     def set_audit(self, health: AuditHealth) -> None:
-        """Set whether the audit log is being written, by any process."""
+        """Set whether the audit log of all processes is written, and how long its oldest unchained entry has waited."""
         self._audit.set(health.ok)
         self._audit_waiting.set(health.waiting_seconds)
 

@@ -94,10 +94,10 @@ def routes(
     waiting: ReadWaiting | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> list[web.RouteDef]:
-    """Return the routes of the three pages.
+    """Return the routes of `/healthz`, `/readyz` and `/metrics`.
 
-    The app stays ready if a provider rejects its key, since another one answers, and if the audit log is not written.
-    `/readyz` names both.
+    `/readyz` also names the providers that need an admin, and says whether the audit log is written. Neither makes the
+    app unready: if a provider rejects its key, another one answers.
     """
     look = HealthCheck(workers_alive=workers_alive, admin_issues=admin_issues, audit=audit, now=now)
 
@@ -148,7 +148,7 @@ def security_txt(contact: str, *, now: Callable[[], datetime] = utc_now) -> web.
 
 
 async def answer_expect(request: web.Request) -> web.Response | None:
-    """Answer the header Expect.
+    """Answer the header Expect; return None if the request goes on, otherwise the response that ends it.
 
     aiohttp's own answer repeats an unknown value, and becomes a 500 if the value cannot be encoded.
     """
@@ -199,7 +199,7 @@ That router keeps idle connections for 90 s, and cannot repeat a POST that meets
 SHUTDOWN_SECONDS = 5.0
 
 ACCEPTED_AT_ONCE = 4
-"""How many connections are accepted before surplus ones are closed; each needs an open file until then."""
+"""How many connections are accepted at once; each needs an open file, even if it is above the limit and closed next."""
 
 BACKLOG = 1024
 """How many connections the operating system keeps until they are accepted."""
@@ -232,7 +232,7 @@ class Server:
         """Listen. Raises `OSError` if the port is taken or not allowed."""
         await self._runner.setup()
         protocol = self._connections.watch(cast("web.Server", self._runner.server))
-        # asyncio accepts as many connections at once as the backlog allows, so the sockets get the larger one later.
+        # asyncio accepts as many connections at once as `backlog` says, so the sockets get the larger backlog later.
         self._listening = await asyncio.get_running_loop().create_server(
             protocol, self._host, self._port, backlog=ACCEPTED_AT_ONCE
         )
