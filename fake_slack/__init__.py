@@ -1,1 +1,1 @@
-"""A stand-in for Slack, with its Web API, payloads and limits; this package imports no other of the project."""
+"""A stand-in for Slack, with its Web API, payloads and limits; it imports nothing else from the project."""

@@ -1,4 +1,4 @@
-"""Slack's side of a conversation: sends a person's lines and clicks to the app, and its responses to the timeline."""
+"""Slack's side of a conversation: sends a person's lines and clicks to the app, and shows the app's responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fake_slack.timeline import Author, SlackMessage, Timeline
 from fake_slack.workspace import BOT_USER_ID, USER_ID, YOU, Channel
 
 MAX_LINES = 200
-"""The most command lines that are kept; a public answer to a command makes its line public, too."""
+"""The most command lines that are kept, to be shown if the answer to the command is public."""
 
 _LINK = re.compile(r"https?://\S")
 
@@ -76,7 +76,7 @@ class Conversation:
             self._post_ephemeral(channel, f"This button failed with the error “{error}”")
 
     def issue_response_url(self, channel: Channel, trigger_id: str) -> str:
-        """Return a response_url for new messages in a channel, such as shortcuts and submitted modals have."""
+        """Return a response_url for new messages in a channel; message shortcuts and submitted modals contain one."""
         return self._response_url(self._issue_token(channel, trigger=trigger_id))
 
     async def stop(self, channel: Channel, *, thread_ts: str) -> None:
@@ -172,7 +172,7 @@ class Conversation:
             self._show(ticket, {**answer, "replace_original": True})
 
     def _show(self, ticket: ResponseUrlToken, payload: Mapping[str, Any]) -> None:
-        """Show the app's answer; a public answer never replaces a private message."""
+        """Show the app's answer; it replaces the original message only if both are private or both are public."""
         private = payload.get("response_type") != "in_channel" and (ticket.private or _is_new(payload))
         replaces = bool(payload.get("replace_original")) and private == ticket.private
         line = self._lines.pop(ticket.trigger, None) if not private else None

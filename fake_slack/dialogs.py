@@ -46,7 +46,7 @@ class Dialogs:
     async def use_shortcut(self, callback_id: str, *, channel: Channel, message_ts: str | None = None) -> None:
         """Use a shortcut: a global one, or with `message_ts` a shortcut of that message.
 
-        Raises BadInput if there is no such shortcut or message, and `AckError`.
+        Raises BadInput if there is no such shortcut or message, and `AckError` if the app does not acknowledge it.
         """
         kind = "global" if message_ts is None else "message"
         known = [(one["callback_id"], one["type"]) for one in self.shortcuts or ()]
@@ -72,7 +72,7 @@ class Dialogs:
         await self.sender.send_interaction(payload)
 
     async def press(self, view_id: str, *, block_id: str, action_id: str, raw: object, values: Entered) -> None:
-        """Use an element of a view; `values` were entered before that. Raises BadInput if there is no such element."""
+        """Enter `values` in a view, then use one of its elements. Raises BadInput if there is no such element."""
         view = self.timeline.views.enter(self._find(view_id), values)
         element = find_element(view.blocks, block_id=block_id, action_id=action_id)
         ts = self.timeline.next_ts()
@@ -106,7 +106,7 @@ class Dialogs:
             self.timeline.views.complain(view.id, {}, failure=FAILURE)
 
     async def close(self, view_id: str, *, clear: bool) -> None:
-        """Close a view, or with `clear` the whole modal; tell the app about closed views with `notify_on_close`."""
+        """Close a view, or with `clear` the whole modal; tell the app about closed views that set `notify_on_close`."""
         closed = self.timeline.views.close(view_id, clear=clear)
         for view in closed:
             if view.content.get("notify_on_close"):

@@ -91,4 +91,4 @@ class Endpoints:
 
 
 NO_MISTAKE = "stopped_by_user"
-"""An error that is no mistake of the app, since no app can avoid it: a person pressed stop while the app wrote."""
+"""The error that an app gets if a person presses stop while it writes; no app can avoid it, so it is no mistake."""

@@ -40,12 +40,12 @@ class File:
 
     @property
     def mime_type(self) -> str:
-        """The MIME type with which the file is served: Markdown's, or that of bytes of any kind."""
+        """The MIME type with which the file is served: `MARKDOWN` if the name ends with `.md`, otherwise `BINARY`."""
         return MARKDOWN if self.name.endswith(".md") else BINARY
 
     @property
     def disposition(self) -> str:
-        """The header that makes a browser save the file instead of showing it.
+        """The value of Content-Disposition that makes a browser save the file instead of showing it.
 
         https://www.rfc-editor.org/rfc/rfc6266
         """

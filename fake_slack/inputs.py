@@ -18,7 +18,7 @@ from fake_slack.request_parsing import BadInput, Block
 
 Element = Mapping[str, Any]
 Entered = Mapping[str, Mapping[str, Any]]
-"""Values by the ids of block and element: a person's raw values, or the values in a view's state."""
+"""Maps ids of blocks to ids of elements to values: the raw values of a person, or the values in a view's state."""
 
 _SELECTED = {
     "channels_select": "selected_channel",
@@ -39,7 +39,7 @@ _SELECTED = {
     "url_text_input": "value",
     "users_select": "selected_user",
 }
-"""The field with the value in an element's state, by the element's type; other types have no state."""
+"""Maps the type of an element to the field of its state that has the value; other types have no state."""
 
 _OPTIONS = {"checkboxes", "multi_static_select", "radio_buttons", "static_select"}
 _TYPED = {"email_text_input", "number_input", "plain_text_input", "url_text_input"}
@@ -50,7 +50,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 
 
 def find_element(blocks: Sequence[Block], *, block_id: str, action_id: str) -> dict[str, Any] | None:
-    """Find an element by its block and its own id: among a block's elements, as its accessory, or as its input."""
+    """Return the element with these ids, None if there is none; it may be an accessory or an input, too."""
     for block in blocks:
         if block.get("block_id") == block_id:
             return next((e for e in _elements(block) if e.get("action_id") == action_id), None)
@@ -81,7 +81,7 @@ def report(element: Element, raw: object, *, block_id: str, action_ts: str) -> d
 
 
 def _choice(element: Element, raw: Any) -> dict[str, Any]:
-    """Return the fields of an action that have the person's choice; empty for a button. Raises BadInput."""
+    """Return the fields of an action that contain the person's choice; a button has none. Raises BadInput."""
     kind = element.get("type")
     if kind == "overflow":
         return {"selected_option": _offered(element, raw)}
@@ -101,7 +101,7 @@ def initial_state(blocks: Sequence[Block], *, channel: str = "") -> dict[str, di
 
 
 def enter(blocks: Sequence[Block], state: Entered, raw: Entered) -> dict[str, dict[str, Any]]:
-    """Return the state of a view after a person has entered raw values. Raises BadInput for values not on offer."""
+    """Return the state of a view after a person entered raw values. Raises BadInput for values that are not offered."""
     found = _stateful(blocks)
     for block_id, values in raw.items():
         if not isinstance(values, Mapping) or set(values) - set(found.get(block_id, ())):
@@ -118,7 +118,7 @@ def enter(blocks: Sequence[Block], state: Entered, raw: Entered) -> dict[str, di
 
 
 def carry_over(blocks: Sequence[Block], state: Entered, *, channel: str = "") -> dict[str, dict[str, Any]]:
-    """Return the state of a view after an update to `blocks`; inputs that stay keep their entered values."""
+    """Return the state of a view after an update to `blocks`; inputs that still offer their values keep them."""
     carried = initial_state(blocks, channel=channel)
     for block_id, elements in _stateful(blocks).items():
         for action_id, element in elements.items():
@@ -146,7 +146,7 @@ def complaints(blocks: Sequence[Block], state: Entered) -> dict[str, str]:
 
 
 def selections(blocks: Sequence[Block], state: Entered) -> Iterator[tuple[str, str, str]]:
-    """Yield the block, the element and the conversation of each selection that enables a response_url.
+    """Yield the ids of block, element and selected conversation for each input with `response_url_enabled`.
 
     https://docs.slack.dev/surfaces/modals#modal_response_url
     """

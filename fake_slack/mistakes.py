@@ -30,7 +30,9 @@ def left_open(timeline: Timeline) -> Iterator[str]:
 
 
 def alerts(timeline: Timeline, *, typed: str) -> Iterator[str]:
-    """Yield a mistake for each alert of a whole channel, or of someone whose mention was only text in `typed`.
+    """Yield a mistake for each message that alerts a whole channel, or a person whose mention a user typed as text.
+
+    `typed` is the text that the user typed.
 
     https://docs.slack.dev/messaging/formatting-message-text#escaping
     """
@@ -47,8 +49,8 @@ def alerts(timeline: Timeline, *, typed: str) -> Iterator[str]:
 def posted_twice(timeline: Timeline, *, since: float) -> Iterator[str]:
     """Yield a mistake for each text that the app has posted more than once after `since`, in seconds since 1970.
 
-    Slack may report one message more than once: again if it was not acknowledged, as a mention and as a message of a
-    channel, and as an edit when the preview of a link comes. https://docs.slack.dev/apis/events-api#retries
+    An app must expect that Slack reports a message more than once: after a missing acknowledgement, as a mention and as
+    a channel's message, and as an edit that adds a link's preview. https://docs.slack.dev/apis/events-api#retries
     """
     shown = Counter((m.channel, m.thread_ts, m.text) for m in _of_app(timeline) if float(m.ts) > since)
     yield from (

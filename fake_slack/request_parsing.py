@@ -50,7 +50,7 @@ async def read_body(request: web.Request, *, max_bytes: int = MAX_BYTES) -> byte
 
 
 def is_from_browser(headers: Mapping[str, str]) -> bool:
-    """Return whether a browser sent the request; programs such as the app do not send these headers."""
+    """Return whether a browser sent the request: programs such as the app send neither `Origin` nor `Sec-Fetch-*`."""
     return "Origin" in headers or any(name.lower().startswith("sec-fetch-") for name in headers)
 
 

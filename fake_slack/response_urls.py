@@ -27,10 +27,10 @@ class ClosedError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseUrlToken:
-    """The place for the answers to a response_url: the channel, and the `original` message, which they may replace.
+    """The content of a response_url: the channel in which its answers appear, and the message that they may replace.
 
-    `original` is the `ts` of that message, and `private` is whether it is private. `trigger` is the `trigger_id` of the
-    request. `issued` is in seconds since 1970.
+    `original` is the `ts` of this message, and `private` is whether the message is private. `trigger` is the
+    `trigger_id` of the request to the app. `issued` is in seconds since 1970.
     """
 
     channel: str
@@ -62,7 +62,7 @@ def decode(token: str, *, secret: str) -> ResponseUrlToken:
 
 
 def _signature(packed: bytes, secret: str) -> bytes:
-    """Return the signature of a token; a prefix in the signed bytes distinguishes it from signatures of requests."""
+    """Return the signature of a token; a prefix in the signed bytes rules out the signature of a request."""
     return hmac.new(secret.encode(), b"response_url:" + packed, hashlib.sha256).digest()
 
 

@@ -37,7 +37,7 @@ RETRIES = 3
 class AckError(Exception):
     """The app did not acknowledge the request in time; the message is Slack's error name.
 
-    `reason` is the reason that Slack gives when it sends an event again; empty if the app forbade that.
+    `reason` is the reason that Slack gives if it sends the event again; empty if the app has forbidden a repetition.
     """
 
     def __init__(self, error: str, *, reason: str) -> None:
@@ -78,9 +78,9 @@ class Sender:
         return await self._post(body, what=payload["type"], content_type=FORM)
 
     async def send_event(self, envelope: Mapping[str, Any], *, retry: int = 0, reason: str = "http_timeout") -> None:
-        """Post an event, and repeat it if it is not acknowledged; `retry` is 0 for the first delivery, then counts up.
+        """Post an event, and repeat it if it is not acknowledged. Raises `AckError` if no delivery succeeds.
 
-        Raises `AckError`.
+        `retry` is 0 for the first delivery, then the number of the repetition; `reason` is the reason to repeat.
         """
         again = {"X-Slack-Retry-Num": str(retry), "X-Slack-Retry-Reason": reason} if retry else {}
         self.deliveries += 1
@@ -111,7 +111,7 @@ class Sender:
         except ClientError:
             self.on_mistake(f"{what}: dispatch_failed, no answer from {self.url}")
             raise AckError("dispatch_failed", reason="connection_failed") from None
-        # https://docs.slack.dev/apis/events-api#responding allows any 2xx, interactions do not.
+        # For events, Slack accepts any status 2xx (https://docs.slack.dev/apis/events-api#responding), otherwise 200.
         if response.status != 200 and (content_type != JSON or response.status // 100 != 2):
             self.on_mistake(f"{what}: dispatch_failed, the app answered with status {response.status}")
             forbidden = response.headers.get("X-Slack-No-Retry") == "1"
@@ -132,7 +132,7 @@ class Sender:
 
 
 def _message(text: str) -> dict[str, Any]:
-    """Parse the body of an acknowledgement: JSON is a message, anything else is its text."""
+    """Return the message in the body of an acknowledgement: a JSON object, or anything else as the message's text."""
     if not text.strip():
         return {}
     try:

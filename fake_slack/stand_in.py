@@ -47,7 +47,7 @@ ACTIONS = ("say", "mention", "command", "click", "submit", "shortcut", "stop", "
 LOOPBACK = {"127.0.0.1", "localhost"}
 WAIT_SECONDS = 5.0
 SETTLE_SECONDS = 1.0
-"""How long an app may keep a stream or a status open after an action before this is a mistake."""
+"""An app that keeps a stream or a status open for longer than this after an action makes a mistake."""
 
 
 class Slack:
@@ -123,7 +123,7 @@ class Slack:
     async def _close(self) -> None:
         await self.sender.close()
         await self._runner.cleanup()
-        # The loop closes the socket of a connection that is just being accepted or closed only in its next turn.
+        # If a connection is just being accepted or closed, the loop closes its socket only in its next turn.
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for task in rest:
             task.cancel()
@@ -174,11 +174,11 @@ class Slack:
         self._do(self._conversation.command(name, text, channel=GENERAL), text)
 
     def click(self, action_id: str, value: object = None) -> None:
-        """Use the newest element with this id in the modal, the home tab or a message; `value` is a chosen option's."""
+        """Use the newest element with this id in the modal, the home tab or a message; `value` is an option's value."""
         self._do(self._click(action_id, value))
 
     def submit(self, values: Mapping[str, Any] | None = None) -> None:
-        """Enter values, by the id of the input's block, and submit the modal."""
+        """Enter values in the modal and submit it; `values` maps the id of an input's block to a value."""
         self._do(self._submit(values or {}), json.dumps(values))
 
     def shortcut(self, callback_id: str, *, message_ts: str = "") -> None:
@@ -226,7 +226,7 @@ class Slack:
         raise AssertionError(f"{text!r} is not shown, but {texts}; mistakes: {self.mistakes()}")
 
     def mistakes(self) -> list[str]:
-        """Return the app's mistakes until now; the fixture then leaves it to the test to judge them."""
+        """Return the app's mistakes until now; the fixture then does not fail the test because of them."""
 
         async def settled() -> bool:
             return not [*mistakes.left_open(self.timeline)]

@@ -42,7 +42,7 @@ _SHOWN_AS = (
     (re.compile(r"^#+ ", re.MULTILINE), ""),
     (re.compile(r"^[-*] ", re.MULTILINE), "• "),
 )
-"""The patterns by which Slack rewrites streamed Markdown in the `text` of a message that it returns."""
+"""Patterns and replacements: Slack rewrites streamed Markdown by them for the `text` of the message that it returns."""
 
 
 class StreamMode(StrEnum):
@@ -73,7 +73,7 @@ NOTHING = Content()
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """One stream. `started` is in seconds since 1970; only `recipient` sees the stream grow, or everyone if None.
+    """One stream. `started` is in seconds since 1970. Only `recipient` sees the stream grow; None means everyone.
 
     `opening` is the number of chunks in the first call with content, which everyone sees at once.
     """
@@ -88,7 +88,7 @@ class Stream:
 
     @property
     def ends(self) -> float:
-        """When Slack ends the stream by itself, in seconds since 1970."""
+        """The time at which Slack ends the stream by itself, in seconds since 1970."""
         return self.started + LIFETIME_SECONDS
 
     def is_live(self, now: float) -> bool:
@@ -133,7 +133,7 @@ class Stream:
         return tasks
 
     def streamed_blocks(self) -> tuple[Block, ...]:
-        """Return the chunks as blocks in their order; each task is where it first appeared."""
+        """Return the chunks as blocks in their order; the block of a task stays where the task first appeared."""
         shown: list[dict[str, Any]] = []
         tasks = {name: _task_card(task) for name, task in self.tasks().items()}
         placed: set[str] = set()

@@ -50,7 +50,7 @@ class ThreadStatuses:
         return self._prompts.get(channel, ("", ()))[1]
 
     def suggest(self, channel: str, prompts: tuple[SuggestedPrompt, ...], *, title: str = "") -> None:
-        """Show prompts in place of the earlier ones."""
+        """Show prompts in a channel in place of its earlier prompts; no prompts if empty."""
         if prompts or self.prompts(channel):
             self._prompts[channel] = (title, prompts)
             self._on_change(channel)
@@ -75,7 +75,7 @@ class ThreadStatuses:
         return "active" if status == BUSY and self._clock() >= since + PROCESSING_SECONDS else status
 
     def unended(self) -> list[str]:
-        """Return the threads with a status or a session that is "processing", so that the app still seems to work."""
+        """Return the threads in which the app still seems to work: they have a status, or a session in "processing"."""
         places = {(channel, ts) for channel, statuses in self._statuses.items() for ts in statuses} | set(
             self._sessions
         )

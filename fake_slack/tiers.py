@@ -1,4 +1,4 @@
-"""Slack's limits on the number of calls: for each method per minute, and of messages for each channel per second.
+"""Slack's limits on calls: the calls of each method per minute, and the messages in each channel per second.
 
 https://docs.slack.dev/apis/web-api/rate-limits
 """
@@ -52,7 +52,7 @@ class Tiers:
         self._posted: defaultdict[str, float] = defaultdict(lambda: -math.inf)
 
     def count(self, method: str, arguments: Mapping[str, Any]) -> int:
-        """Count a call and return 0; if it is one too many, do not count it, and return the whole seconds to wait."""
+        """Count a call and return 0; if the call exceeds a limit, return the seconds to wait, and do not count it."""
         now, taken = self._clock(), self._taken[method]
         while taken and now - taken[0] >= 60:
             taken.popleft()

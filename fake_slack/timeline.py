@@ -18,7 +18,7 @@ from fake_slack.views import OpenViews
 from fake_slack.workspace import APP_ID, BOT_ID, BOT_USER_ID, TEAM_ID, USER_ID
 
 MAX_MESSAGES = 1000
-"""The most messages that the playground keeps."""
+"""The most messages that are kept, unless a `Timeline` is given another number."""
 
 MAX_MEMORY = 16 * 1024 * 1024
 """The most bytes of memory that the messages may need, approximately."""
@@ -140,7 +140,10 @@ class Timeline:
         return message
 
     def remove(self, channel: str, ts: str) -> None:
-        """Delete a message; if it is unknown, record the deletion for a page that still shows it after a restart."""
+        """Delete a message.
+
+        The deletion of an unknown message is recorded, too, since a page may still show it after a restart.
+        """
         self._record(channel, ts, None)
 
     def find(self, channel: str, ts: str) -> SlackMessage | None:
@@ -244,6 +247,6 @@ def _size(message: SlackMessage | None) -> int:
 
 
 def _with_block_ids(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """Yield the blocks, each with an id, which clicks name; Slack adds missing ids, too."""
+    """Yield the blocks, each with an id, since clicks name the block's id; Slack adds missing ids, too."""
     for block in blocks:
         yield block if block.get("block_id") else {**block, "block_id": secrets.token_hex(8)}

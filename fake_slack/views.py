@@ -111,7 +111,7 @@ class OpenViews:
         self._homes: dict[str, View] = {}
 
     def issue_trigger(self, user: str, *, view: str | None = None, channel: str = "", id: str | None = None) -> str:
-        """Return a new `trigger_id` for a person's action; if `id` is given again, keep its first trigger."""
+        """Return `id`, or a new `trigger_id`, for a person's action. An `id` that is known keeps its first trigger."""
         now = self._clock()
         trigger_id = id or f"{int(now * 1000)}.{secrets.randbelow(10**10)}.{secrets.token_hex(16)}"
         self._triggers.setdefault(trigger_id, IssuedTrigger(user=user, issued=now, view=view, channel=channel))
@@ -122,7 +122,7 @@ class OpenViews:
         return trigger_id
 
     def expire_triggers(self) -> None:
-        """Make every trigger too old."""
+        """Make every trigger too old to open a view."""
         for trigger_id, trigger in self._triggers.items():
             self._triggers[trigger_id] = replace(trigger, issued=-TRIGGER_SECONDS)
 
@@ -192,7 +192,7 @@ class OpenViews:
             self._put(replace(view, errors=errors, failure=failure))
 
     def close(self, view_id: str, *, clear: bool = False) -> tuple[View, ...]:
-        """Close a view and those above it, or with `clear` the whole modal; return closed views, the top one first."""
+        """Close a view and the views above it, or with `clear` the whole modal; return the closed views, top first."""
         view = self.find(view_id)
         if view is None or not view.is_modal:
             return ()

@@ -28,7 +28,7 @@ Method = Callable[["WebApi", Arguments], Awaitable[dict[str, Any]]]
 METHODS: dict[str, Method] = {}
 
 SCOPES: dict[str, str | None] = {}
-"""The scope that each method needs; None if it needs none, or a scope that depends on the channel."""
+"""The scope that each method needs; None if the method needs no scope, or one that depends on the channel."""
 
 WITHOUT_TOKEN = {"blocks.validate"}
 
@@ -261,7 +261,7 @@ async def _replies(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     thread = [m for m in reversed(api.timeline.history(channel)) if root and root in {m.ts, m.thread_ts}]
     if not thread:
         raise SlackError("thread_not_found")
-    # The first message of the thread is always included, even if it is older.
+    # The first message of the thread is always included, even if it is older than `oldest`.
     oldest = ts_of(arguments, "oldest") or ""
     return _messages([m for m in thread if m.ts == root or m.ts > oldest], arguments)
 
@@ -399,7 +399,7 @@ def _channel(api: WebApi, arguments: Arguments, *, name: str = "channel") -> Cha
 
 
 def _channel_for(api: WebApi, arguments: Arguments, what: str) -> Channel:
-    """Return the channel of a call; `what` is `read` or `history`, the end of the scope's name.
+    """Return the channel of a call that needs a scope such as `channels:read`; `what` is `read` or `history`.
 
     Raises `SlackError` if the token lacks the scope, or if the app wants the history of a channel that it is not in.
     """

@@ -60,9 +60,9 @@ CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
 class Workspace:
     """The people, the channels and the app for the Web API; a workspace for tests may override the methods.
 
-    `scopes` are those of the bot token, `zone` is the name of the person's time zone. `refused` has Slack's error, such
-    as `feature_not_enabled`, by the name of a method that the workspace does not support. `groups` are the members of
-    its user groups, by the group's id. `clock` returns seconds since 1970.
+    `scopes` are those of the bot token, `zone` is the name of the person's time zone. `refused` maps each method that
+    the workspace does not support to Slack's error, such as `feature_not_enabled`. `groups` maps the ids of user groups
+    to the ids of their members. `clock` returns seconds since 1970.
     """
 
     def __init__(self, *, scopes: Sequence[str] = (), clock: Callable[[], float] = time.time) -> None:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 KEPT_DAYS = 30
 
 NOT_COUNTED = (CIRCUIT_OPEN, InvalidRequest.__name__, RequestCancelled.__name__, "Withdrawn")
-"""The error classes that statistics leave out: skipped attempts, and invalid or cancelled requests.
+"""The error classes of skipped attempts and of invalid or cancelled requests; statistics leave these attempts out.
 
 Earlier versions stored a cancelled request as `Withdrawn`.
 """
@@ -80,11 +80,12 @@ ADMIN_ISSUES = """
         ORDER BY a.at DESC, a.id DESC LIMIT 1) last
     WHERE last.error_class IS NOT NULL
 """
-"""Read the providers whose last attempt failed because of their key or their bill; other failures do not count.
+"""Read the providers whose last attempt failed because of the key or the bill.
 
-The query jumps from provider to provider, so that it reads only a few rows of the index `attempts_last`; for
-`DISTINCT ON`, Postgres walks through every row of an index (https://wiki.postgresql.org/wiki/Loose_indexscan). It
-spells out the failures as the index does, since Postgres uses a partial index only then.
+Attempts that failed for another reason are skipped. The query jumps from provider to provider, so that it reads only a
+few rows of the index `attempts_last`. `DISTINCT ON` would read every row of the index
+(https://wiki.postgresql.org/wiki/Loose_indexscan). The index is partial, and Postgres uses it only because the query
+repeats the condition of the index.
 """
 
 
@@ -118,7 +119,7 @@ class AttemptStore:
         return tuple(ProviderStats(**row) for row in rows)
 
     async def silent(self, providers: Sequence[str]) -> list[str]:
-        """Return those of `providers` that answered none of their last `LAST_CALLS` calls within the last day."""
+        """Return those `providers` whose last `LAST_CALLS` calls, all within the last day, were not answered."""
         values = {"providers": list(providers), "apart": [*NOT_COUNTED, NothingFound.__name__], "last": LAST_CALLS}
         return [row["provider"] for row in await self._pool.fetch_all(_SILENT, values)]
 
@@ -205,7 +206,7 @@ class AttemptLog:
             log.error("attempts.lost", extra={"error": type(error).__name__})
 
     async def _flush_all(self) -> bool:
-        async with self._lock:  # Waits for a running write, which queues again the attempts that it could not write.
+        async with self._lock:  # Waits for a running write, which queues its attempts again if it fails.
             pass
         return await self.flush()
 

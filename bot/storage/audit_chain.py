@@ -34,7 +34,7 @@ BATCH = 200
 """The most entries that are chained in one transaction."""
 
 HELD_SECONDS = 60.0
-"""If a workspace's head is not signed with the key in use, its entries wait this long before the head is read again."""
+"""How long a workspace's events wait before the next attempt if its head is not signed with the key in use."""
 
 HEAD_LOG_SECONDS = 60.0
 """The shortest time between two log lines with the head of a workspace."""
@@ -72,7 +72,10 @@ _NAMING = ("subject", "before", "after")
 
 @dataclass(frozen=True, kw_only=True)
 class _Unchained:
-    """An event to chain, with its id in the outbox and the person's id; `who` is set if that person was erased."""
+    """An event to chain. `id` is its id in the outbox; `user_id` is the person who acted, empty if that is the app.
+
+    `who` is the pseudonym of a person who has been erased since, otherwise None.
+    """
 
     id: int
     user_id: str
@@ -90,12 +93,12 @@ class _Unchained:
 
     @property
     def people(self) -> set[tuple[str, str]]:
-        """The people whom the event names, each as workspace and id; an entry has pseudonyms in their place."""
+        """The people whom the event names, as pairs of workspace and id; an entry has their pseudonyms instead."""
         named = set().union(*(people_in(self.values[name]) for name in _NAMING), {self.user_id})
         return {(self.team, user) for user in named if user}
 
     def entry(self, number: int, pseudonyms: Mapping[tuple[str, str], str]) -> Entry:
-        """Return the event as an entry; `pseudonyms` are by workspace and person's id.
+        """Return the event as an entry; `pseudonyms` maps pairs of workspace and person's id to pseudonyms.
 
         All direct messages are recorded as one place, since the id of a direct message's channel reveals its person.
         """
@@ -108,7 +111,7 @@ class _Unchained:
 
 
 class AuditStore:
-    """Chains the recorded events. `key` is the configured key that signs heads; None for a key in the database.
+    """Chains the recorded events. `key` is the configured key that signs heads; without it, the database holds the key.
 
     Any process may chain events, but only one at a time does. `clock` is monotonic.
     """
@@ -191,7 +194,7 @@ class AuditStore:
         return list(self._held)
 
     def _log(self, head: Head) -> None:
-        """Log a head now and then, so that its copy outside the database reveals if the whole audit log is replaced."""
+        """Log a head now and then. This copy outside the database reveals whether the whole audit log was replaced."""
         now = self._clock()
         if now - self._logged.get(head.team_id, -HEAD_LOG_SECONDS) >= HEAD_LOG_SECONDS:
             self._logged[head.team_id] = now

@@ -68,7 +68,7 @@ _SET_BY_ADMINS = "SELECT 1 FROM budgets WHERE team_id <> '' AND scope = 'user' A
 
 
 async def with_first_budget(settings: Settings, connection: AsyncConnection[DictRow]) -> Settings:
-    """Return the settings; if they set no budget per person and day, add the one that the database began with."""
+    """Return the settings; if they set no budget per person and day, add the budget that the database began with."""
     row = await (await connection.execute(_BEGUN_WITH)).fetchone() if settings.user_budget_unset else None
     return settings.model_copy(update={"budget_user_day_usd": Decimal(row["amount"]).scaleb(-6)} if row else {})
 
@@ -93,14 +93,15 @@ class BudgetStore:
     ) -> tuple[BudgetLine | None, BudgetLine | None]:
         """Set a budget, or remove it with `reset`; return the budget before and after the change, each None if unset.
 
-        Every change of a budget is made here. An `amount` of None means no limit. The person must be an admin. Where
-        no admin's budget was or is set, the audit log shows the settings' budget for everyone instead.
+        Every change of a budget is made here. An `amount` of None means no limit. The person must be an admin. The
+        audit log records the budget before and after the change; if a budget for everyone is not set by an admin, the
+        log shows the settings' budget instead.
         """
         values: dict[str, Any] = {"team_id": team_id, "user_id": user_id, "scope": scope, "subject": subject}
         usual = None if subject else self.budgets.of(scope)
         default = None if usual is None else {"amount": usual}
         async with self._pool.transaction() as connection:
-            # A call that was booked before the budget was set would be missing from the budget's sum.
+            # Without the lock, a call that is just being booked could be missing from the sum of a new budget.
             await lock_bookings(connection)
             row = await (await connection.execute(_BEFORE, values)).fetchone()
             await connection.execute(_RESET if reset else _SET, values | {"amount": amount})
@@ -153,7 +154,7 @@ class BudgetStore:
         )
 
     async def lines(self, team_id: str) -> tuple[tuple[BudgetLine, ...], str | None]:
-        """Return the budgets that admins have set, and the admin who has paused all spending, as in `Spending`."""
+        """Return the budgets that admins have set, and the id of the admin who has paused all spending or None."""
         async with self._pool.connection() as connection:
             lines = await (await connection.execute(_LINES, {"team_id": team_id})).fetchall()
             paused = await (await connection.execute(_PAUSED, {"team_id": team_id})).fetchone()

@@ -82,13 +82,13 @@ LOCK = 7_421_906_533
 """The number of the advisory lock that keeps two starting processes from migrating at the same time."""
 
 BREAKING_HEADER = "-- Older versions cannot run with this."
-"""The first line of a migration that does more than add; older versions then refuse to run."""
+"""The first line of a migration after which older versions of the app cannot run; they then refuse to start."""
 
 LOCK_MILLISECONDS = 400
 """How long a migration waits for a lock before it starts again.
 
-This is less than the second after which Postgres looks for a deadlock and may abort a question's transaction, and less
-than the acknowledgement of a request to Slack can wait.
+This is less than a second: after a second, Postgres looks for a deadlock, and may abort a question's transaction. It is
+also short enough for requests from Slack that wait meanwhile to be acknowledged in time.
 """
 
 LOCK_WAIT_SECONDS = 60.0
@@ -230,7 +230,7 @@ INDEXES = {
     " ON audit (team_id, number) WHERE what NOT LIKE 'question.%'",
     "ledger_of_person": "CREATE INDEX CONCURRENTLY IF NOT EXISTS ledger_of_person ON ledger (user_id)",
 }
-"""The indexes that take long to build on a large table. Migrations that build them would block everyone."""
+"""The indexes that take long to build on a large table; a migration that built them would block the app."""
 
 INDEX_LOCK = LOCK + 1
 """The number of the advisory lock of the one process that builds `INDEXES`."""
@@ -257,7 +257,7 @@ async def create_indexes(conninfo: str) -> None:
 
 
 async def _is_valid(connection: AsyncConnection, name: str) -> bool:
-    """Return whether an index is complete; True if there is no table `questions`, as with other migrations."""
+    """Return whether an index is complete; also True if there is no table `questions`, and so nothing to build."""
     found = await connection.execute(
         "SELECT to_regclass('questions') IS NULL"
         " OR EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid)",
@@ -317,7 +317,7 @@ async def _apply(connection: AsyncConnection, wanted: Sequence[Migration]) -> in
 
 
 async def _lock_tables(connection: AsyncConnection) -> None:
-    """Lock the tables that migrations may change, in the app's own order."""
+    """Lock the tables that migrations may change, in the order of `LOCK_ORDER`."""
     for name in LOCK_ORDER:
         table = await connection.execute("SELECT to_regclass(%s)::text", (name,))
         if await table.fetchone() != (None,):
@@ -350,9 +350,9 @@ async def _run(connection: AsyncConnection, sql: str) -> None:
 
 
 async def is_pooled(connection: AsyncConnection[Any]) -> bool:
-    """Return whether the process id announced by the connection differs from that of the answering server process.
+    """Return whether the connection leads to a pooler instead of the server itself.
 
-    A pooler invents a process id for its own connections, in every mode.
+    In every mode, a pooler announces an invented process id, which differs from the id of the process that answers.
     """
     async with connection.cursor(row_factory=tuple_row) as cursor:
         await cursor.execute("SELECT pg_backend_pid()")

@@ -188,8 +188,8 @@ class WorkspaceRow:
 class WorkspaceStore:
     """Reads and writes the tables, in short transactions that may be repeated.
 
-    With `many`, the process may serve many installations. The work and data of an installation are then only those of
-    the workspaces that are known to belong to it.
+    With `many`, the process may serve many installations. An installation then has only the work and data of the
+    workspaces that are known to belong to it.
     """
 
     def __init__(self, pool: Pool, *, many: bool = False) -> None:
@@ -197,7 +197,7 @@ class WorkspaceStore:
         self._many = many
 
     async def save(self, identity: Identity, *, token_hash: str) -> WorkspaceRow:
-        """Save the result of auth.test for a token; a closed installation opens again if the token is another one.
+        """Save the result of auth.test for a token; if the token has changed, a closed installation opens again.
 
         The digests that were paused when the installation was closed then continue. Their missed runs are made up for
         as after any downtime of the app.
@@ -214,7 +214,7 @@ class WorkspaceStore:
                 raise LookupError("the row that was just written is not there")
             await _record_state(connection, "workspace.install", before, row)
             if before is not None and before["state"] != row["state"] == OPEN:
-                # Slack reports anew which workspaces of the organization have the app.
+                # Forget which workspaces had lost the app: Slack reports again which ones have it.
                 await connection.execute(_FORGET_REVOKED, values)
         return WorkspaceRow.of(row)
 
@@ -288,8 +288,8 @@ class WorkspaceStore:
     async def _teams(self, identity: Identity) -> list[str]:
         """Return the ids of the workspaces whose work and data end with an installation.
 
-        For an organization, these are all workspaces that asked without an installation of their own. With `many`, a
-        workspace that ends its own installation is left out if its organization has the app.
+        For an organization, these are all workspaces in the database that have no installation of their own. With
+        `many`, a workspace whose own installation ends is left out if its organization still has the app.
         """
         if self._many:
             async with self._pool.connection() as connection:
@@ -313,12 +313,12 @@ class WorkspaceStore:
         return [WorkspaceRow.of(row) for row in rows]
 
     async def save_user_team(self, user_id: str, user_team: str, *, team_id: str = "") -> None:
-        """Save `user_team`, a person's workspace according to an event; with `many`, within the workspace `team_id`."""
+        """Save `user_team`, the workspace that an event named as a person's; with `many`, for `team_id` only."""
         user_id = self._person(team_id, user_id)
         await self._pool.execute(_SAVE_USER_TEAM, {"user_id": user_id, "user_team": user_team})
 
     async def user_team(self, user_id: str, *, seconds: float, team_id: str = "") -> str:
-        """Return a person's workspace according to an event of the last `seconds`; empty if no event named one."""
+        """Return the workspace that an event of the last `seconds` named as a person's; empty if none did."""
         user_id = self._person(team_id, user_id)
         row = await self._pool.fetch_one(_USER_TEAM, {"user_id": user_id, "seconds": seconds})
         return str(row["user_team"]) if row else ""

@@ -69,8 +69,8 @@ _BOOK = """
 """
 """Book the ends and the beginnings of calls.
 
-Calls under a lost claim are left out, since a suspended worker may wake up late and would pay again. The function
-computes `resets` as if a week ended with its Monday, so six days are added.
+A call is left out if its worker has lost its claim on the question: a suspended worker that wakes up late would pay for
+the question again. For a week, `ledger_book_v4` returns the end of its Monday as `resets`, so six days are added.
 """
 
 _FITTING = """
@@ -92,7 +92,7 @@ _LAST_OF_RUN = """
         AND provider = %(provider)s AND effort = %(effort)s AND state <> 'released'
     ORDER BY paid, at DESC LIMIT 1
 """
-"""Select the call of a resumed run: the call that is not settled yet, otherwise the last settled one."""
+"""Select the call of a resumed run: the last call that is not settled yet, otherwise the last settled call."""
 
 ABANDONED_CALLS = """
     SELECT l.id FROM ledger l
@@ -105,9 +105,9 @@ ABANDONED_CALLS = """
                     AND q.claimed_at <= l.held_at))
     LIMIT 1000
 """
-"""Select the calls of dead processes: calls whose question is closed or was claimed again since.
+"""Select calls whose process is taken for dead: their question was closed, or claimed again after they were reserved.
 
-A call without a question is taken for abandoned after a quarter of an hour, any other call after an hour.
+A call without a question is selected after a quarter of an hour, and every call after an hour.
 """
 
 ABANDONED_SECONDS = 30.0
@@ -137,7 +137,7 @@ _NOTICE = f"""
 """
 """Record the highest percentage (75, 95 or 100) that the spending of each budget has reached.
 
-The query joins the budgets, rather than call `budget_of_v1` per row, since every process runs it every few seconds.
+Every process runs this query every few seconds, so it joins the budgets instead of calling `budget_of_v1` per row.
 """
 
 TELLING_SECONDS = 300.0
@@ -177,9 +177,9 @@ class LedgerAway(ConnectionError):
 
 @dataclass(frozen=True, kw_only=True)
 class _Waiting:
-    """An item to book: a call with the request that it sends, or a request without a call.
+    """An item to book: a call (`wanted`), perhaps with the request that it sends (`leaving`), or only a request.
 
-    `decided` gets the verdict on the call, None for a request without a call.
+    The result of `decided` is the verdict on the call; None if there is only a request.
     """
 
     wanted: Reservation | None
@@ -221,13 +221,13 @@ class Ledger:
     async def reserve(self, wanted: Reservation, leaving: RequestText | None = None) -> Verdict:
         """Return the verdict on a call. If it is granted, `leaving` is saved, and the caller must `end` the call.
 
-        A resumed run is granted without a new reservation if it is paid for already: a worker may have received its
-        answer and failed to save it. Raises LedgerAway.
+        A resumed run that is already paid for is granted without a new reservation: an earlier worker may have received
+        its answer and failed to save it. Raises LedgerAway.
         """
         if wanted.resumes and (last := await self._last_of_run(wanted)) is not None and last["paid"]:
             return Granted(id=last["id"])
         verdict = await self._booked(wanted, leaving)
-        assert verdict is not None  # noqa: S101 - a call has one
+        assert verdict is not None  # noqa: S101 - every call has a verdict
         return verdict
 
     async def _last_of_run(self, wanted: Reservation) -> DictRow | None:
@@ -280,10 +280,10 @@ class Ledger:
         return len(rows)
 
     async def notices(self) -> list[BudgetNotice]:
-        """Return the notices that no process has sent or is sending; call `told` for each of them.
+        """Return the notices that no process has sent or is sending; the caller must call `told` for each of them.
 
-        Without that call, a notice is returned again after `TELLING_SECONDS`, to any process. A budget of zero has no
-        notices.
+        A notice for which `told` was not called is returned again after `TELLING_SECONDS`, to any process. A budget of
+        zero has no notices.
         """
         values = self._budgets | {"seconds": TELLING_SECONDS, "most": MOST_NOTICES}
         async with self._pool.transaction() as connection:
@@ -295,7 +295,7 @@ class Ledger:
         return [BudgetNotice(**row) for row in rows if row["allowed"]]
 
     async def told(self, notice: BudgetNotice, *, reached: bool = True) -> None:
-        """Record that a notice was sent, or, if it has not `reached` an admin, that it must be sent again."""
+        """Record that a notice was sent; if `reached` is false, no admin got the notice, and it must be sent again."""
         place = {name: getattr(notice, name) for name in ("team_id", "scope", "subject", "period")}
         await self._pool.execute(_TOLD, place | {"told": notice.percent if reached else 0})
 
@@ -338,7 +338,7 @@ class Ledger:
             self._ended = ended | self._ended
             for one in waiting:
                 if one.wanted is not None and not one.wanted.resumes:
-                    # Perhaps the call was booked and only the reply was lost; the call is not made, so release it.
+                    # The call is not made. It may be booked already, if only the reply was lost, so release its amount.
                     self.end(Ended(id=one.wanted.id, state="released"))
                 if not one.decided.done():
                     one.decided.set_exception(LedgerAway())

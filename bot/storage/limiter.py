@@ -1,4 +1,4 @@
-"""The turns of calls to services, for all processes together, counted by the database's clock.
+"""Gives calls to services their turns: all processes share the limits, and the database's clock decides.
 
 A lane is a row of `provider_limits`: one kind of call to one service with one key.
 """
@@ -31,7 +31,7 @@ LOOK_SECONDS = 2.0
 FULL = 0.95
 """The share of its calls per minute at which a lane counts as full.
 
-It is less than 1, since the minute of turns is a little longer than that of the service.
+It is less than 1, since turns are spread over a little more than a minute, and so a lane may never use its whole limit.
 """
 
 AWAY_SECONDS = 5.0
@@ -40,9 +40,9 @@ AWAY_SECONDS = 5.0
 
 @dataclass(kw_only=True)
 class HeldTurn:
-    """The turn that a question's job brought, until the question's first call uses it.
+    """The turn that a question got together with its job; the question's first call uses it.
 
-    `id` is None for a question that asks no service, or that would have waited too long.
+    `id` is None if the turn was used, if the question asks no service, or if it would have waited too long.
     """
 
     lane: str = queries.DEFAULT
@@ -82,7 +82,7 @@ def lane_name(provider: str, kind: CallKind, key: str) -> str:
 
 
 async def read_uses(connection: AsyncConnection[DictRow], lanes: Sequence[str]) -> list[LaneUse]:
-    """Return the usage of those lanes that have a limit per minute."""
+    """Return the usage of `lanes`, without the lanes that have no limit per minute."""
     rows = await (await connection.execute(_USES, {"lanes": list(lanes)})).fetchall()
     return [LaneUse(**row) for row in rows]
 
@@ -93,7 +93,7 @@ class PostgresLimiter:
 
     `keys` are the configured API keys, and `addresses` the addresses of the services, both by the service's display
     name; calls to services without a key are not paced. `limits` are the configured limits. `stand_ins` are the
-    services after which another one can write answers.
+    services whose answers another service can write instead.
     """
 
     pool: Pool
@@ -119,8 +119,8 @@ class PostgresLimiter:
     async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
         """Wait until a call may be sent. Raises RateLimitError, and database errors.
 
-        The first call of a question uses the turn that its job brought. Unless `patient`, a call that would wait longer
-        than `wait_seconds` raises RateLimitError instead.
+        The first call of a question uses the turn that the question got with its job. A call with `patient` false that
+        would have to wait longer than `wait_seconds` raises RateLimitError.
         """
         lane, held = self.lane(provider, kind), _held.get()
         if lane is None:
@@ -148,9 +148,9 @@ class PostgresLimiter:
     async def replied(
         self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
     ) -> None:
-        """Let waiting calls go on, at the rate `per_minute` in the reply.
+        """Let waiting calls go on after a reply, at the rate `per_minute` that the reply names.
 
-        Also record if the service says that more calls were `used` than were made here.
+        `used` is the number of calls that the service counted; it is recorded if clearly fewer calls were made here.
         """
         learns = per_minute if _default(provider, kind).per_minute is not None else None
         limits = Limits.learned(learns) if learns else Limits()
@@ -161,13 +161,14 @@ class PostgresLimiter:
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
         """Stop the lane after a refusal.
 
-        If the lane was stopped after the call was sent, only the time named in the refusal prolongs that stop.
+        The stop lasts for `retry_after` seconds, but at least one second. If the lane was already stopped while the
+        refused call was on its way, that stop stays, and ends later only if `retry_after` ends later.
         """
         self.on_refused(provider)
         await self._note(provider, kind, _REFUSED, {"seconds": retry_after})
 
     async def add_lane(self, lane: str) -> None:
-        """Save a lane with its configured limits, else the default ones. Configured limits apply to all processes."""
+        """Save a lane with its configured limits, or else the defaults. Configured limits apply to all processes."""
         if lane in self._added:
             return
         name, kind = lane.partition(":")[0].split(".", 1)

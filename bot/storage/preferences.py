@@ -33,7 +33,7 @@ _CHANGE_PERSON = """
     WHERE team_id = %(team_id)s AND user_id = %(user_id)s
     RETURNING settings
 """
-"""Change some settings of a person; null removes one."""
+"""Change some settings of a person; a setting whose new value is null is removed."""
 
 _LOCK_CHANNEL = """
     INSERT INTO channel_settings (team_id, channel_id, user_id, settings)
@@ -72,7 +72,7 @@ _PARTS: Mapping[type, tuple[LiteralString, LiteralString, Callable[[object], obj
 
 
 def app_defaults(settings: Settings) -> dict[str, str]:
-    """Return by field, as "on" or "off", what applies if neither a person nor a channel has set it."""
+    """Return the default of each field, "on" or "off", for fields that neither a person nor a channel has set."""
     switches = {
         "follow_ups": settings.follow_ups == "always",
         "history": settings.thread_history != "off",
@@ -82,7 +82,7 @@ def app_defaults(settings: Settings) -> dict[str, str]:
 
 
 class PreferenceStore:
-    """Reads and changes settings. `defaults` has by field, in words, the values of settings that are not set."""
+    """Reads and changes settings. `defaults` maps each field to its default in words, such as "on"."""
 
     def __init__(self, pool: Pool, defaults: Mapping[str, str] = NO_PREFERENCES.defaults) -> None:
         self._pool = pool
@@ -102,7 +102,10 @@ class PreferenceStore:
     async def change(
         self, before: Preferences, after: Preferences, *, team_id: str, user_id: str, channel_id: str
     ) -> bool:
-        """Save the changes of a person who may make them; return False if a changed value is not as in `before`."""
+        """Save the changes from `before` to `after`; return False if another change has come first.
+
+        The caller checks whether the person may make the changes. `change_part` saves each part.
+        """
         place = {"team_id": team_id, "user_id": user_id}
         return (
             await self.change_part(before.workspace, after.workspace, **place)
@@ -111,10 +114,10 @@ class PreferenceStore:
         )
 
     async def change_part(self, before: S, after: S, *, team_id: str, user_id: str, channel_id: str = "") -> bool:
-        """Save the changes of a person who may make them to the settings of a person, a channel or the workspace.
+        """Save the changes from `before` to `after` in the settings of a person, a channel or the workspace.
 
-        Return False, and save nothing, if a changed value is no longer as in `before`. The audit log records changes to
-        a channel or the workspace.
+        Return False, and save nothing, if a value to change is no longer as in `before`. The caller checks whether the
+        person may make the changes. The audit log records changes to a channel or the workspace.
         """
         lock, change, load = _PARTS[type(before)]
         place = {"team_id": team_id, "channel_id": channel_id, "user_id": user_id}
@@ -146,5 +149,5 @@ def _without_text(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _differ(names: Iterable[str], one: object, other: object) -> bool:
-    """Return whether some of these settings differ."""
+    """Return whether any of the named settings differs between two objects."""
     return any(getattr(one, name) != getattr(other, name) for name in names)

@@ -79,12 +79,13 @@ _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coal
         %(id)s) END"""
 """The SQL expression for the conversation of a new question.
 
-A question continues the conversation of its thread, else that of the last direct message if that is recent, else that
-of its `parent`. Otherwise it starts one.
+A question continues the conversation of its thread, if there is one. A direct message outside a thread continues the
+conversation of the last direct message, if that is recent. Any other question continues the conversation of its
+`parent`, or starts a new conversation.
 """
 
 _STATUS = "coalesce(%(message_ts)s, (SELECT status_ts FROM earlier))"
-"""The status message of a new question: its own, else that of the question that it replaces, if there is one."""
+"""The SQL expression for the status message of a new question: its own, or else that of the question it replaces."""
 
 
 def _limits_of(team_id: LiteralString) -> LiteralString:
@@ -157,13 +158,14 @@ RECEIVE = _on_one_line(f"""
     FROM decision LEFT JOIN withdrawn w ON true,
         waits_v1(%(queue)s, priority, %(team_id)s, %(user_id)s, %(wait_seconds)s)
 """)
-"""Insert a question and its job, unless it is known, or its asker or its thread has reached a limit.
+"""Insert a question and its job, unless the question is known, or its asker or its thread has reached a limit.
 
 A question is refused while its `twin`, the same question of the same person, waits for its turn. A question waits
-without a job if its asker or its workspace has enough questions in the queue. The earlier question that a new one
-repeats is closed, and so is the question of an earlier version of its message; a worker that still holds a closed
-question posts nothing more. A refusal is remembered for an hour, so that a repeated delivery is neither answered nor
-refused again. Counting stops at the limit; a limit of 0 means no limit. Limits set by admins apply immediately.
+without a job if its asker or its workspace has enough questions in the queue. If the new question repeats an earlier
+one, or comes from an edited message, the earlier question is closed; a worker that still holds a closed question posts
+nothing more. The refusal of a question that is not `resubmittable` is remembered for an hour, so that a repeated
+delivery is neither answered nor refused again. Counting stops at the limit; a limit of 0 means no limit. Limits set by
+admins apply immediately.
 """
 
 TWIN = "SELECT twin_v1(%(team_id)s, %(user_id)s, %(channel_id)s, %(surface)s, %(command)s, %(text)s) AS id"
@@ -254,8 +256,7 @@ _COLUMNS = """
 """
 """The columns of a question.
 
-They are named one by one, since a prepared statement fails when a newer version's migration adds a column to what it
-returns.
+They are named one by one: with `*`, a prepared statement would fail after a newer version's migration adds a column.
 """
 
 _ROW = f"""{_COLUMNS}, extract(epoch FROM clock_timestamp() - received_at)::float8 AS age,
@@ -265,9 +266,9 @@ _ROW = f"""{_COLUMNS}, extract(epoch FROM clock_timestamp() - received_at)::floa
 def of_installation(team_id: LiteralString) -> LiteralString:
     """Return the SQL condition that this process may work on a workspace's rows.
 
-    `team_id` is a column, with the name of its table. A process that has the token of one installation leaves the rows
-    of other installations to the processes with their tokens. While it does not know its installation yet, it works
-    only if no installation is recorded.
+    `team_id` is a column, with the name of its table. A process with the token of one installation works only on the
+    rows of this installation. While the process does not know its installation yet, it works only if the database has
+    no installation.
     """
     return f"""(%(many)s
             OR %(installation)s::text IS NULL AND NOT EXISTS (SELECT FROM workspaces)
@@ -346,9 +347,9 @@ CLAIMS = """
         ELSE attempt END AS claim
     FROM questions WHERE id = ANY(%(ids)s)
 """
-"""Read the number of the claim on each of some questions: -1 if it is closed, -2 if a call may spend despite a pause.
+"""Read the number of the claim on each question: -1 if the question is closed, -2 if it may spend despite a pause.
 
-A call that was interrupted, for example by a shutdown, counts again as soon as its run is resumed.
+A question may spend while one of its calls is reserved, or after the run of an interrupted call was resumed.
 """
 
 TURNS = """
@@ -491,7 +492,7 @@ _NEXT = f"""
 
 If the workspace has a limit, give the place to the longest waiting question of anyone in the workspace who may have
 another question in the queue. No question is started while the workspace has reached its limit, for example after the
-limit was lowered. An older version of the app may already have given the waiting question a job.
+limit was lowered. A waiting question that already has a job, from an older version of the app, gets no second job.
 """
 
 
@@ -560,7 +561,7 @@ UNWANTED = f"""
     WHERE {_OF_MESSAGE}
         AND (messages IS NOT NULL AND state IN ('delivering', 'answered', 'failed') OR state = 'stopped')
 """
-"""Have a worker withdraw the answer to a deleted message, or the note that its question was stopped."""
+"""Mark the question of a deleted message, so that a worker deletes its answer, or the note that it was stopped."""
 
 STOP = f"""
     WITH closed AS (
@@ -592,7 +593,7 @@ ANSWERED_IN_THREAD = """
 """
 """Read whether a thread has an answered question, and the settings of channel and person let a reply continue it.
 
-A help text, which takes no seconds, does not count as an answer.
+A help text does not count as an answer; its `seconds` are null.
 """
 
 SWEEPING = """
@@ -650,7 +651,7 @@ RATE_WAIT = f"""
     ORDER BY seconds DESC NULLS LAST
     LIMIT 1
 """
-"""Read how long the next question of a person in a channel has to wait, and because of which limit."""
+"""Read how long a person's next question in a channel has to wait, and which limit (`kind`) is the reason."""
 
 OVERFLOWING = f"""
     WITH places AS (
@@ -663,10 +664,10 @@ OVERFLOWING = f"""
         WHERE q.surface <> 'digest' AND lane_wait_v1(p.queue_name, p.place)
             + extract(epoch FROM now() - q.received_at) > %(wait_seconds)s)
 """
-"""Move questions that would wait too long, but no digests, to the queue for another service that writes answers."""
+"""Move questions that would wait too long, except digests, to `OVERFLOW`, so that another service writes the answer."""
 
 FORGET_RATES = "DELETE FROM rate_limits WHERE full_at < now() - interval '1 minute'"
-"""Delete the buckets of rates that are full again."""
+"""Delete the rows of people and channels whose full rate has been available again for a minute."""
 
 RELEASE = f"""
     WITH people AS (

@@ -105,7 +105,7 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
                 return connection
             failed += 1
             if failed > self.max_size:
-                # The old connections are used up, so the server closes new ones, too.
+                # More connections were dead than the pool can have, so the server is closing new ones, too.
                 await asyncio.sleep(CLOSED_AGAIN_SECONDS)
 
 
@@ -121,11 +121,11 @@ def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
 SPENDS_PAUSED = -2
 
 USER_TEAM_SECONDS = 600.0
-"""How long an event's statement on which workspace a person belongs to is used."""
+"""How long the app relies on an event that named the workspace of a person."""
 
 
 CONTINUES_MINUTES = 10
-"""How long after a direct message the next one, if it is outside a thread, continues the same conversation."""
+"""A direct message outside a thread continues the last conversation for this many minutes after its last question."""
 
 LISTED_TURNS = 50
 """The most earlier turns of a conversation that are read."""
@@ -183,7 +183,7 @@ def _message(kept: Mapping[str, Any]) -> OutgoingMessage:
 
 
 _COLUMNS = {"claim": "attempt", "redeliveries": "returns"}
-"""The fields of `QuestionRow` whose column has another name, with that name."""
+"""Maps the fields of `QuestionRow` to their columns, where the names differ."""
 
 
 def _row_of(row: Mapping[str, Any], *, now: float) -> QuestionRow:
@@ -225,9 +225,9 @@ class QuestionStore:
     """Reads and writes the questions table.
 
     `share` has the limits on questions. `keeps_text` says whether texts stay when a question is settled. With `many`,
-    this process works for many installations. `clock` is monotonic. `lane` returns the lane of a question's first call,
-    the queue of one service and key, or None for a question that asks no service; `add_lane` saves a lane. After
-    `wait_seconds` without a turn in its lane, a question is answered by another service.
+    this process works for many installations. `clock` is monotonic. `lane` returns the name of the lane in which a
+    question's first call waits, None if the question asks no service; each service and key has a lane of its own.
+    `add_lane` saves a lane. After `wait_seconds` without a turn in its lane, a question is answered by another service.
     """
 
     def __init__(
@@ -286,7 +286,7 @@ class QuestionStore:
         )
 
     async def in_lane(self, question: NewQuestion) -> NewQuestion:
-        """Return a copy of a question whose queue is its lane; the question itself if it has no lane."""
+        """Return a copy of a question with its lane as its `queue`; if it has no lane, return the question itself."""
         lane = self._lane(question)
         if lane is None or self._add_lane is None:
             return question
@@ -294,7 +294,7 @@ class QuestionStore:
         return replace(question, queue=lane)
 
     async def twin_place(self, question: NewQuestion) -> Place | None:
-        """Return the place of the person's same question that already waits for its turn; None if there is none."""
+        """Return the place in the queue of this person's same question if it waits already, otherwise None."""
         values = vars(question) | {"text": storable(question.text)}
         row = await self._pool.fetch_one(queries.TWIN, values)
         return (await self.places([row["id"]])).get(row["id"]) if row and row["id"] else None
@@ -583,7 +583,7 @@ class QuestionStore:
     def _next_limits(self) -> dict[str, int]:
         """Return the values that select the next question.
 
-        `behind` is how many rounds a person's last question waits in the queue.
+        `behind` is the number of rounds that the next question waits, behind the person's other questions in the queue.
         """
         share = self._share
         return {
@@ -622,9 +622,8 @@ IDLE_SECONDS = 10
 RECONNECT_SECONDS = 0.5
 """After this time, a pool stops trying to connect and starts again at the next request.
 
-Otherwise its pauses double up to a minute
-(https://www.psycopg.org/psycopg3/docs/advanced/pool.html#connection-quality), and a database that is back is noticed
-that much later.
+With a longer time, the pool would double its pauses up to a minute, and notice late that the database is back
+(https://www.psycopg.org/psycopg3/docs/advanced/pool.html#connection-quality).
 """
 
 
@@ -632,7 +631,7 @@ async def _configure(connection: AsyncConnection[DictRow]) -> None:
     """Set up a new connection: it commits each statement, and prepares those that are executed with `prepare=True`.
 
     If this process is suspended or cut off within a transaction, the server ends the transaction, since others wait for
-    its locks. A pooler gives its connections to other clients, too, so nothing is prepared or set there.
+    its locks. Through a pooler, nothing is prepared or set, since its connections also serve other clients.
     """
     await connection.set_autocommit(True)
     if not await is_pooled(connection):

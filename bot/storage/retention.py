@@ -59,9 +59,9 @@ class Retention:
             await self.sleep(SWEEP_SECONDS if self.days else SWEEP_AT_ONCE_SECONDS)
 
     async def sweep(self) -> int:
-        """Delete outdated rows in every table; return their number."""
+        """Delete outdated rows in every table, or the texts in them; return the number of rows."""
         deleted = 0
-        # Questions before the rows that belong to them.
+        # Tables without a parent, such as that of questions, come before the tables whose rows belong to them.
         for name in sorted(TABLES, key=lambda name: TABLES[name].parent is not None):
             deleted += await self._sweep_table(name)
         return deleted

@@ -1,6 +1,7 @@
 """Answers to the app's own offers (buttons and prompts), shared within a workspace for an hour.
 
-Only answers from the web alone are shared, to questions without earlier turns, messages of a thread or earlier answers.
+An answer is shared only if it comes from the web alone: no earlier turns, messages of a thread or earlier answers were
+sent with the question.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ _FIND = """
         WHERE q.id = coalesce(%(awaited)s, s.question_id)) AS state
     FROM shared_answers s WHERE team_id = %(team_id)s AND key = %(key)s AND at > now() - interval '1 hour'
 """
-"""Read the shared answer, and the state of the awaited question or else of the question that is getting the answer.
+"""Read the shared answer, and the state of the question `awaited`.
 
-The state is 'answered' as soon as a question has its messages, although it may still be posting them.
+If `awaited` is null, the state is that of the question that is getting the answer. The state is 'answered' as soon as
+the question has its messages, although it may still be posting them.
 """
 
 _LEAD = """
@@ -52,8 +54,8 @@ _LEAD = """
 """
 """Make this question the one that gets the answer, unless there is an answer or another question is getting it.
 
-A row that another question wrote after this statement began is left alone, since the state of that question may not be
-visible yet.
+A row that another question wrote after this statement began is left alone: the statement may not see the new state of
+that question, and would take the question for one that is not being answered.
 """
 
 _SAVE = """
@@ -66,9 +68,9 @@ LOOK_SECONDS = 0.5
 """The pause between two checks for an answer that another question is getting."""
 
 _NOTHING_TO_SHARE = frozenset({"answered", "failed", "expired"})
-"""The states of a finished question that left no answer to share.
+"""The states in which an awaited question will not share an answer any more.
 
-A question that waited for it then asks the provider itself, rather than wait for a third question.
+The waiting question then asks the provider itself, instead of waiting for yet another question.
 """
 
 _MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
@@ -80,9 +82,9 @@ class SharedAnswers:
     """The step that answers the question `row` with an answer that the same question got in the last hour, if any.
 
     Two questions are the same only if the provider gets the same options and settings. While one question is getting
-    its answer, the same questions wait for it. If the first question fails, each of the others asks by itself; if it is
-    stopped or its process dies, one of the others asks for all. Search results are not shared. `on_shared` is called
-    with the time of the shared answer.
+    its answer, the same questions wait for it. If the first question fails, each waiting question asks by itself; if it
+    is stopped or its process dies, one of the waiting questions asks for all of them. Search results are not shared.
+    `on_shared` is called with the time of the shared answer.
     """
 
     pool: Pool

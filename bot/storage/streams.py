@@ -19,17 +19,17 @@ APPENDS_PER_MINUTE = 100
 EDITS_PER_MINUTE = 46
 """The most edits of answers per minute. Slack allows 50; the other 4 are for commands that show no text while at work.
 
-Each answer that is shown by edits keeps one of them for its finished text.
+For each answer that is shown by edits, one of the edits is reserved for its finished text.
 """
 
 STATUS_EDITS_PER_MINUTE = 20
-"""After this many edits in a minute, progress is no longer shown. The remaining edits are for text."""
+"""After at most this many edits in a minute, progress is no longer shown. The remaining edits are for text."""
 
 WINDOW_SECONDS = 61
 """A minute and one more second, since calls can overtake each other on their way to Slack."""
 
 RESERVED_SECONDS = 330
-"""How long the start of a stream reserves the call that stops the stream. No stream lives longer."""
+"""The call that stops a stream is reserved for this long when the stream starts. No stream lives longer."""
 
 UNSUPPORTED_HOURS = 24
 """How long no stream is started in a workspace after Slack said that it does not support streams."""
@@ -160,7 +160,7 @@ class StreamLog:
         self._pool = pool
 
     async def start(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, datetime | None]:
-        """Take the call that starts a stream; also return the time of the call reserved for its stop, if granted."""
+        """Take the call that starts a stream; if granted, also return the time until which its stop is reserved."""
         found = await self._one(START, row, shown=shown)
         if not found.get("ours"):
             return CallPermit.LOST, None
@@ -174,7 +174,7 @@ class StreamLog:
     async def append(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
         """Take the call of an append; also return the seconds to wait before the next append to the same stream.
 
-        The wait leaves calls to other streams. `shown` is how many characters of the answer Slack has confirmed.
+        The wait leaves some calls for other streams. `shown` is the number of characters that Slack has confirmed.
         """
         return _share(await self._one(APPEND, row, shown=shown), APPENDS_PER_MINUTE)
 
@@ -196,7 +196,7 @@ class StreamLog:
         await self._pool.execute(FINAL_EDIT, {"team_id": row.team_id}, prepare=True)
 
     async def ended(self, row: QuestionRow, streams: Sequence[str], *, shown: int, reserved: datetime | None) -> None:
-        """Record that an answer's last stream was stopped, with the call that was `reserved` for that."""
+        """Record that an answer's last stream has ended; `reserved` is the time that `start` gave, None if unknown."""
         values = self._values(row, streams=list(streams), shown=shown, reserved=reserved, team_id=row.team_id)
         await self._pool.execute(ENDED, values)
 
@@ -217,7 +217,7 @@ class StreamLog:
 
 
 def _share(found: dict[str, Any], limit: int) -> tuple[CallPermit, float]:
-    """Return whether a call may be made, and the seconds until the next one of the same answer."""
+    """Return whether a call may be made, and the seconds to wait before the next call for the same answer."""
     if not found.get("ours"):
         return CallPermit.LOST, 0.0
     if found["used"] is None:

@@ -1,8 +1,9 @@
 """Shows one answer while it is made: its searches and pages in a status message, then its text as it is written.
 
-In direct messages the text is streamed. In channels, or if Slack refuses to stream, the status message is edited. The
-display is only a preview: the complete answer is saved and delivered like any other, and replaces a message that may be
-wrong. But once text was sent to Slack, no other service is asked. If the answer then breaks off, its text stays.
+In direct messages, and in channels if the settings say so, the text is streamed. Otherwise, or if Slack refuses to
+stream, the status message is edited. The display is only a preview: the complete answer is saved, and delivered again
+if the displayed text may be wrong. But once text was sent to Slack, no other service is asked, and if the answer then
+breaks off, its text stays.
 https://docs.slack.dev/ai/developing-ai-apps
 """
 
@@ -67,18 +68,18 @@ MAX_BLOCKS = 40
 """A message with more blocks, as Slack counts them, is continued in a new one."""
 
 MAX_LAST_SIZE = 11_000
-"""The largest size of a message with the last words of a text; the blocks after them must still fit."""
+"""The largest size of the message in which a text ends; it leaves room for the blocks below the text."""
 
 MAX_TRIES = 3
 
 FIRST_STATUS_SECONDS = 1.0
-"""The first searches are shown after this many seconds, or after `PACE_SECONDS` if the same message shows the text."""
+"""The first searches are shown after this many seconds; after `PACE_SECONDS` if their message also shows the text."""
 
 ONCE_SECONDS = 2.0
 """Progress that can be shown only once is shown after this many seconds, or after twice as many if no page is known."""
 
 USES_BEFORE_END = 2
-"""How often the response_url is used before the answer, for its progress and its first sentences."""
+"""How often the response_url may be used before the answer is complete: for its progress and its first sentences."""
 
 LOOK_SECONDS = 0.25
 """How often a text is checked for first sentences that can be shown only once."""
@@ -88,7 +89,7 @@ GROW_SECONDS = 0.5
 
 LONG_SECONDS = 30.0
 LONG_PACE_SECONDS = 10.0
-"""After `LONG_SECONDS`, the status changes only every `LONG_PACE_SECONDS`, since it merely counts the seconds."""
+"""The pause between two changes of the status after `LONG_SECONDS`, when it only counts the seconds."""
 
 MAX_LOOKUP_SECONDS = 60.0
 """How long an answer waits for Slack to say whether one of its messages was posted."""
@@ -217,7 +218,7 @@ class LiveAnswer:
                 self.text.feed(text)
                 self._next_text = self._next_text or self.clock() + HOLD_SECONDS
             case Restarted():
-                # No text was sent yet: otherwise no service would have been asked again.
+                # No text was sent yet: after that, no service is asked again.
                 if self.text.length:
                     self._earlier = self.text, self._sources
                 self._queries, self._sources = (), ()
@@ -227,10 +228,10 @@ class LiveAnswer:
         self._changed.set()
 
     async def broken_off(self, *, at_limit: bool) -> Answer | None:
-        """Stop the display, and return the written part of an answer that broke off; None if Slack was sent no text.
+        """Stop the display, and return the written part of an answer that broke off; None if nothing was sent to Slack.
 
-        If a limit ended the answer (`at_limit`), the written text is returned even if none was sent: that of the last
-        service, or that of the service before it if the last one has written nothing.
+        If a limit ended the answer (`at_limit`), return the written text even if none of it was sent. If the last
+        service has written nothing, return the text of the service before it, or None if there is no such text.
         """
         await self._end_showing()
         if not (self.has_shown_text or at_limit):
@@ -243,7 +244,7 @@ class LiveAnswer:
 
     @property
     def shown_part(self) -> Answer:
-        """The answer as far as Slack has confirmed its text, with the pages that were known then."""
+        """The part of the answer that Slack has confirmed, with the pages that were known at the confirmation."""
         return replace(self._shown, seconds=self.clock() - self._started)
 
     async def _part_of(self, written: StreamedText, sources: tuple[Source, ...]) -> Answer:
@@ -308,9 +309,10 @@ class LiveAnswer:
         return isinstance(result, Sent)
 
     async def close(self, *, given_up: bool = False) -> None:
-        """End the message that is being streamed, if there is one, without adding to it.
+        """End the message that is being streamed, if there is one, without adding text to it.
 
-        If Slack is unavailable, the message of a `given_up` answer stays recorded as open, and the clear-up ends it.
+        If Slack is unavailable and the answer is `given_up`, the message stays recorded as open, and the clear-up ends
+        it later.
         """
         if self._open is not None:
             ts, self._open = self._open, None
@@ -348,7 +350,7 @@ class LiveAnswer:
             log.error("stream.broke", extra=self.row.ids | {"error": type(error).__name__})
 
     async def _step(self) -> tuple[float | None, asyncio.Event]:
-        """Show the next due change; return the seconds until the next check, and an event that brings it forward."""
+        """Show the next change; return the seconds until the next check, if any, and an event that ends the wait."""
         if self.mode is Mode.NONE:
             return await self._show_once()
         if self._broken and self.mode is Mode.STREAM:  # Nothing more is shown until the answer is complete.
@@ -371,7 +373,7 @@ class LiveAnswer:
         return await self._show_status(), self._changed
 
     async def _pull(self) -> None:
-        """Move text that may be shown to the pending text, until the current message is full."""
+        """Append the text that may now be shown to the pending text, until the current message is full."""
         while not self._is_full() and (piece := await self._read(self.text.take)):
             self._pending += piece
 
@@ -381,8 +383,8 @@ class LiveAnswer:
     async def _read(self, call: Callable[[], str]) -> str:
         """Call a method of the text, in a thread if the text is long.
 
-        If the caller is cancelled, the method first runs to its end before another one can be called. If another
-        service has restarted the text meanwhile, return "".
+        If the caller is cancelled, the cancellation waits for the end of the method, so that two methods never run at
+        once. If another service has restarted the text meanwhile, return "".
         """
         text = self.text
         reading = asyncio.ensure_future(run_in_thread_if_long(text.length, call))
@@ -403,7 +405,7 @@ class LiveAnswer:
         return None if self._open is None else max(0.0, ROLL_OVER_SECONDS - (self.clock() - self._opened))
 
     async def _flush(self) -> None:
-        """Show the pending text, in the mode that works."""
+        """Show the pending text in the current mode; end a full or old message first."""
         if self.mode is Mode.EDIT:
             await self._edit()
         elif self._open is None:
@@ -559,7 +561,7 @@ class LiveAnswer:
         self._check(permit)
         if permit is CallPermit.GRANTED:
             await self.progress.update(message, milestone=False)
-        # Text need not wait until the seconds are next updated.
+        # Text may be shown before the status is updated again.
         self._next_edit = self.clock() + PACE_SECONDS
         pace = max(pause, PACE_SECONDS if seconds < LONG_SECONDS else LONG_PACE_SECONDS)
         self._next_status = self.clock() + pace
@@ -601,9 +603,10 @@ class LiveAnswer:
         return BUSY_SECONDS, self._closing
 
     async def _show_progress_once(self) -> float | None:
-        """Show the searches and pages once, unless the answer is ready soon; return the seconds to wait before that.
+        """Show the searches and pages once, unless the answer is ready soon; return the seconds until then, or None.
 
-        If one of the posts before the end was already used, nothing is shown, and the other post is kept for the text.
+        If a `question` is set and the response_url was already used, nothing is shown, and the next use is left to the
+        text.
         """
         if (
             self._progress_shown
@@ -623,7 +626,7 @@ class LiveAnswer:
         return None
 
     def _sent(self, pause: float = 0.0) -> None:
-        """Record that Slack has the pending text; more may be sent after the pause."""
+        """Record that Slack has the pending text; the next text may be sent after `pause` or `FLUSH_SECONDS`."""
         self._written += self._pending
         self._confirmed += len(self._pending)
         self._pending = ""
@@ -631,7 +634,7 @@ class LiveAnswer:
         self._next_text = self.clock() + max(FLUSH_SECONDS, pause)
 
     def _keep(self) -> None:
-        """Record the visible text."""
+        """Record the text that is now visible, for `shown_part`."""
         self._shown = Answer(text=self.text.taken, sources=self._sources, provider="", queries=self._queries)
 
     async def _record_end(self) -> None:
@@ -650,7 +653,10 @@ class LiveAnswer:
 async def end_stream(
     streams: Streams, row: QuestionRow, ts: str, *, part: int, text: str = "", blocks: tuple[Block, ...] = ()
 ) -> StreamResult:
-    """Call `chat.stopStream` until Slack accepts it or says why not; text that may have arrived is not sent again."""
+    """Call `chat.stopStream`, and return the result.
+
+    If Slack is unavailable, the call is repeated, up to `MAX_TRIES` calls in all, unless its text may have arrived.
+    """
     tries = 0
     while True:
         tries += 1
@@ -695,7 +701,7 @@ class LiveAnswers:
 
     def _mode(self, row: QuestionRow) -> Mode:
         if row.thread_ts is None or row.message_ts is None or row.streams:
-            # No text is shown next to the streams of a dead worker; the whole answer will replace these.
+            # No text is shown next to the streams of a dead worker, which the whole answer will replace.
             return Mode.NONE
         direct = row.surface == "im"
         return Mode.STREAM if (direct or self.in_channels) and self.streams.work(direct=direct) else Mode.EDIT
@@ -703,8 +709,8 @@ class LiveAnswers:
     async def leave(self, live: LiveAnswer) -> bool:
         """End the display of an answer that this worker must not deliver, so that it can be cleared up.
 
-        Return whether a note below its text now says that it was stopped. If another worker has claimed the question,
-        the messages are left to that worker.
+        Return whether a note below the visible text now says that the answer was stopped. If another worker has claimed
+        the question, this worker changes no message.
         """
         current = await self._current(live.row)
         with suppress(*DATABASE_UNAVAILABLE):
@@ -718,9 +724,10 @@ class LiveAnswers:
         return False
 
     async def end(self, row: QuestionRow) -> QuestionRow:
-        """End messages that a dead worker may have left open, and delete a message that it could not record.
+        """End the streams that a dead worker may have left open; delete a message that the worker could not record.
 
-        Return the row; the answer can now replace its messages. The row is still `streaming` if Slack is unavailable.
+        Return the row, whose messages the answer can now replace. If Slack is unavailable, the row is still
+        `streaming`.
         """
         results: list[object] = [
             await end_stream(self.streams, row, ts, part=part) for part, ts in enumerate(row.streams)
@@ -738,7 +745,7 @@ class LiveAnswers:
         return replace(row, streaming=False)
 
     async def _find_unrecorded(self, row: QuestionRow) -> list[str] | Retryable:
-        """Return an answer's messages that may not be recorded; wait a while if Slack is unavailable."""
+        """Return the messages of an answer that the database may lack; a `Retryable` if Slack stays unavailable."""
         waited, pause = 0.0, FLUSH_SECONDS
         while True:
             found = await self.chat.find_unrecorded(
@@ -758,7 +765,7 @@ class LiveAnswers:
             waited, pause = waited + seconds, 2 * pause
 
     async def delete_leftovers(self, row: QuestionRow) -> None:
-        """Delete the remains of a streamed answer that was delivered in other messages, and its status message."""
+        """Delete streamed messages that the delivered answer does not use, and a streamed answer's status message."""
         delivered = [message for message in row.messages or () if not message.private]
         for ts in row.streams[len(delivered) :]:
             await delete(self.chat, row.channel_id, ts)

@@ -18,9 +18,9 @@ from bot.worker.worker import only_workspace
 class AdminNotices:
     """Sends notices to admins.
 
-    `admins` returns the admins of a workspace to inform. `other_admins` returns the admins to inform if none of those
-    can be reached, None if Slack does not say who they are. `enter` makes the task act for a workspace in Slack, as for
-    `QuestionWorker`; `language` returns the language of a person.
+    `admins` returns the admins of a workspace who are informed first. If none of them can be reached, the admins from
+    `other_admins` are informed; it returns None if Slack does not say who they are. `enter` is as in `QuestionWorker`:
+    it makes the task act for a workspace in Slack. `language` returns the language of a person.
     """
 
     chat: Chat
@@ -30,10 +30,10 @@ class AdminNotices:
     language: Callable[[str], Awaitable[str]] = english
 
     async def tell(self, team_id: str, text: Callable[[], str], about: str) -> bool | None:
-        """Send a notice; return whether an admin got it, None if no admin did but a later attempt may succeed.
+        """Send a notice; return whether an admin got it, None if none got it but a later attempt may succeed.
 
-        `text` is called for each admin, and returns the notice as mrkdwn in the admin's language. For a workspace
-        without the app, where nobody has to be informed, return True. Raises database errors.
+        `text` is called for each admin, and returns the notice as mrkdwn in the admin's language. If the workspace does
+        not have the app, nobody has to be informed; return True. Raises database errors.
         """
         try:
             if not await self.enter(team_id):

@@ -65,9 +65,9 @@ class BackgroundTasks:
 
 @dataclass(frozen=True, kw_only=True)
 class RunCanceller:
-    """Cancels background runs, which continue at a service without a connection.
+    """Cancels background runs, which a service continues even after the connection has ended.
 
-    Other requests need no cancelling: they end with their connection, when the worker notices that the question closed.
+    Other requests need no cancelling: the worker ends their connection when it notices that the question was closed.
     """
 
     questions: QuestionStore
@@ -99,8 +99,8 @@ class RunCanceller:
 async def cancel_runs(providers: Sequence[Provider], run_ids: Sequence[str]) -> bool:
     """Cancel runs at the services; return False if a service is unavailable.
 
-    If one run cannot be cancelled, the others still are. A run that cannot be cancelled with the workspace's own keys
-    is cancelled with the configured key, since it may have begun before those keys were set.
+    After a run that cannot be cancelled, the next runs are still cancelled. If the workspace's own keys do not work for
+    a run, the configured key is tried, since the run may have begun before the own keys were set.
     """
     done = True
     for run_id in run_ids:

@@ -26,7 +26,7 @@ MAX_PAUSE_SECONDS = 3600.0
 GIVE_UP_SECONDS = 24 * 3600.0
 
 CLAIMED_AND_CLOSED = 2
-"""The fewest changes of a question's claim after which a worker may have posted for it."""
+"""A closed question with a lower claim number was never claimed by a worker, so no worker has posted for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +34,10 @@ class ClearUp:
     """Removes the remains of a closed question, in Slack and at the services.
 
     An action that closes a question from outside sets `uncleared_since` in the same transaction: a click on Stop,
-    Slack's own stop, an edit, "Ask again", the deletion of its message, the erasure of its asker's data. So does the
-    deletion of a message that was answered. The worker that loses the question clears up. If no worker had claimed the
-    question, or its worker dies, the sweep enqueues the question again, and the worker that finds it closed clears up.
+    Slack's own stop, an edit, "Ask again", the deletion of its message, the erasure of its asker's data. The deletion
+    of a message that was already answered sets it, too. The worker that loses the question clears up. If no worker had
+    claimed the question, or its worker dies, the sweep enqueues the question again, and the worker that finds it closed
+    clears up.
 
     - Its background runs are cancelled.
     - Its streams are ended, including one whose start got no clear reply. Those of a withdrawn question are deleted.
@@ -46,9 +47,9 @@ class ClearUp:
     - The message of a slash command is changed in the same way, by the response_url, which is deleted afterwards.
     - The answer to a deleted message is deleted, unless someone has replied or the thread may not be read.
 
-    A step that Slack or a service refuses for good counts as done. If one of them is unavailable or busy, all steps are
-    repeated after a pause: as long as the time since the question was closed, or as Slack asks. After a day, they are
-    given up. All steps can be repeated.
+    A step that Slack or a service refuses for good counts as done. If Slack or a service is unavailable or busy, all
+    steps, which are safe to repeat, are repeated after a pause. The pause is as long as the time since the question was
+    closed, but at most an hour, unless Slack asks for a longer one. After a day, the clear-up is given up.
     """
 
     questions: QuestionStore

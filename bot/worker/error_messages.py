@@ -24,11 +24,11 @@ ALL_FAILED = N_("Sorry, no search service could answer this just now. I’ve kep
 TIMED_OUT = N_("Sorry, no search service answered in time. I’ve kept your question, so you can try again.")
 
 ADMIN_ERRORS = {AuthenticationError.__name__, BillingError.__name__}
-"""Errors of a service that last until an admin acts."""
+"""The names of the errors of a service that last until an admin acts."""
 
 
 def user_message(error: PerplexityError, *, nothing: str = "") -> str:
-    """Return a sentence on an error as mrkdwn, not escaped yet; `nothing` is the sentence for no results."""
+    """Return a sentence on an error as mrkdwn, not escaped yet; `nothing` replaces the sentence for no results."""
     if is_empty_result(error):
         return with_reasons(nothing or _(NO_RESULTS), error)
     if isinstance(error, InvalidRequest):
@@ -48,10 +48,10 @@ def is_refusal(error: PerplexityError) -> bool:
 
 
 def is_retryable(error: PerplexityError) -> bool:
-    """Return whether asking the same again may help: not after a refusal, or a paid search without results.
+    """Return whether asking the same again may help; False for `Refused`, and for a paid search without results.
 
-    A free search without results may help if repeated, since a service without a key also finds nothing if it refuses
-    to search.
+    Repeating a free search in which no service found anything may help: a service that is used without a key also
+    returns no results if it refuses to search.
     """
     if isinstance(error, BudgetUnknown):
         return True

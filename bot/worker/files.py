@@ -43,7 +43,7 @@ _SENTENCES: dict[Fate, str] = {
     "type": N_("I left out {files}: I read images and PDFs only."),
     "refused": N_("I couldn’t read {files}: Slack didn’t give me the file."),
 }
-"""The sentence on files by what became of them. An answer has these sentences in this order."""
+"""The sentences on files, by the fate of a file. An answer contains its sentences in this order."""
 
 
 def named(files: Sequence[SharedFile]) -> str:
@@ -55,7 +55,7 @@ def named(files: Sequence[SharedFile]) -> str:
 
 @dataclass(kw_only=True)
 class GivenFiles:
-    """The step that gives a question's files to the model, and the line on what became of them."""
+    """The step that gives a question's files to the model. `fates` says what became of each file."""
 
     fates: dict[SharedFile, Fate] = field(default_factory=dict)
     attachments: tuple[Attachment, ...] = ()
@@ -63,7 +63,7 @@ class GivenFiles:
 
     @property
     def line(self) -> str:
-        """The sentences on all files; empty without files."""
+        """The sentences on what became of all files; empty if there are no files."""
         if self.answer is None or not self.answer.attachments:
             instead: Fate = "command" if self.answer is None else "untaken"
             fates = {file: instead if fate == "read" else fate for file, fate in self.fates.items()}
@@ -78,7 +78,7 @@ class GivenFiles:
         )
 
     async def around(self, request: Request, call: Call[Request]) -> Replies:
-        """Make the call with the files."""
+        """Make the call with the files, except a search, and note the answer for `line`."""
         if not isinstance(request, Query):
             request = replace(request, attachments=self.attachments)
         async with aclosing(call(request)) as replies:
@@ -90,7 +90,7 @@ class GivenFiles:
 
 @dataclass(kw_only=True)
 class FileMemory:
-    """The memory of a process for files; `left` is how many bytes it may still read."""
+    """The memory of a process for files; `left` is the number of bytes that may still be read."""
 
     left: int = MEMORY
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -117,7 +117,7 @@ class QuestionFiles:
 
     @asynccontextmanager
     async def given(self, row: QuestionRow) -> AsyncIterator[GivenFiles]:
-        """Yield the files of a question, which are in memory until the end of the block."""
+        """Read a question's files, if that is allowed, and yield the step; the files are in memory during the block."""
         everywhere, here = row.preferences.workspace.files, row.preferences.channel.files
         if self.reader is None or not everywhere or here is False:
             yield GivenFiles(fates=dict.fromkeys(row.files, "forbidden"))

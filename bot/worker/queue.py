@@ -60,9 +60,9 @@ POLL_SECONDS = 0.5
 """The longest pause between two checks for jobs, since a notice of a new job can be missed during a check."""
 
 SPREAD = 0.3
-"""The random part of this pause, and of a wait for a turn.
+"""The random part of the pause `POLL_SECONDS`, and of a wait for a turn.
 
-Without it, two processes with the same pace would keep their order forever.
+Without it, of two processes with the same pace, the same one would always be first.
 """
 
 TAKEN_AT_ONCE = 8
@@ -73,7 +73,7 @@ MAX_PAUSE_SECONDS = 1.0
 FOREVER_SECONDS = 1e9
 
 NO_WORKER = 0
-"""The owner's id of a job that has no owner."""
+"""The id that stands for a worker if a job has none."""
 
 STOP_SECONDS = 3.0
 """How long a worker may take to return its jobs when its time is over. It cannot do so without the database."""
@@ -81,7 +81,7 @@ STOP_SECONDS = 3.0
 NOT_OURS_SECONDS = 5
 """How long a question that only another process can answer stays in the queue before the next attempt.
 
-A random part of a second is added, since of two processes with the same pace the wrong one might always be first.
+A random part of a second is added; otherwise, of two processes with the same pace, the wrong one might always be first.
 """
 
 
@@ -108,9 +108,9 @@ class RetryingJobManager(JobManager):
     """The job engine's access to the database; it waits for an unavailable database instead of failing.
 
     procrastinate's worker ends when one of its queries fails, and cancels the jobs in work. Here each query is repeated
-    until the database is back, or until `stopping` is set. Repeating is safe: a job that was fetched in a transaction
-    whose confirmation was lost returns to the queue, and a job that is missing when it is to be finished was finished
-    before, or was given to another worker.
+    until the database is back, or until `stopping` is set. Repeating is safe. If the confirmation of a fetch was lost,
+    the fetched jobs return to the queue. If a job to finish is missing, it was finished before, or was given to another
+    worker.
     """
 
     def __init__(self, connector: BaseConnector, *, at_once: int, now: Callable[[], datetime] = utc_now) -> None:
@@ -132,10 +132,10 @@ class RetryingJobManager(JobManager):
         self.stopping = False
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
-        """Return the next job, None if there is none; several are fetched at once.
+        """Return the next job, None if there is none; one query fetches several jobs.
 
-        procrastinate's worker asks until it gets None. It gets None here without another query, unless the last query
-        returned as many jobs as it asked for, or a new job was announced since.
+        procrastinate's worker calls this until it gets None. If the last query returned fewer jobs than it asked for,
+        and no new job was announced since, this returns None without another query.
         """
         if not self._taken and not self._empty:
             await self._take(worker_id)
@@ -145,7 +145,7 @@ class RetryingJobManager(JobManager):
         return None
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
-        """Remove a finished job, unless it was removed with the end of its question."""
+        """Remove a finished job, unless it was already removed when its question was settled."""
         if job.id in self._removed:
             self._removed.discard(job.id)
             self._running.discard(job.id)
@@ -153,11 +153,11 @@ class RetryingJobManager(JobManager):
             await self._end(job, partial(super().finish_job, job, status, delete_job))
 
     def turn_of(self, job: Job) -> HeldTurn:
-        """Return the turn that a job brought; an empty one if it was returned before."""
+        """Return the turn that was fetched with a job; from the second call for the job on, return an empty turn."""
         return self._turns.pop(job.id or 0, None) or HeldTurn()
 
     def removed(self, job: Job) -> None:
-        """Record that a job was removed."""
+        """Note that a job is no longer in the database, so that `finish_job` need not remove it."""
         self._removed.add(job.id or 0)
 
     async def retry_job(
@@ -168,7 +168,7 @@ class RetryingJobManager(JobManager):
         queue: str | None = None,
         lock: str | None = None,
     ) -> None:
-        """Return a job to the queue, due again by the database's clock, not this machine's."""
+        """Return a job to the queue; the pause until `retry_at` counts by the database's clock, not this machine's."""
         pause = (retry_at - self._now()).total_seconds() if retry_at is not None else 0.0
         retry = partial(super().retry_job, job, priority=priority, queue=queue, lock=lock)
         await self._end(job, partial(self._retry, retry, pause))
@@ -375,7 +375,7 @@ class JobQueue:
         )
 
     async def _until_cancelled(self, worker: Worker, drain_seconds: float) -> None:
-        """Run a worker. When cancelled, let it finish its jobs, and raise CancelledError after that or `drain_seconds`.
+        """Run a worker. When cancelled, give it `drain_seconds` to finish its jobs, then raise CancelledError.
 
         The worker is told to stop, not only cancelled: a worker that is just registering loses a cancellation in the
         pool, because Python 3.11's `asyncio.wait_for` returns a result instead of raising the cancellation
@@ -414,12 +414,12 @@ class JobQueue:
         values = {"worker_id": worker_id, "running": self._manager.running}
         async with self._beats.transaction() as connection:
             if await (await connection.execute(_BEAT, values)).fetchone() is None:
-                # The worker is not registered: an earlier version, or a clock that jumped, has taken it for dead.
+                # Another process, of an earlier version or with a clock that jumped, has taken the worker for dead.
                 await connection.execute(_REGISTER, values)
                 await connection.execute(_OWN, values)
 
     async def recover_stalled(self, questions: QuestionStore) -> None:
-        """Every few seconds, without end, return the questions of dead workers and those without a job to the queue."""
+        """Call `recover_stalled_once` every few seconds until cancelled, also while the database is unavailable."""
         while True:
             try:
                 await self.recover_stalled_once(questions)
@@ -457,7 +457,7 @@ _TAKE_NEXT = """
         (job).scheduled_at, (job).queue_name, (job).attempts, (job).worker_id, turn, wait
     FROM take_jobs_v1(%(worker_id)s, %(most)s) ORDER BY (job).id IS NULL, number
 """
-"""Fetch the next jobs, in their order. The last row has no job, but the seconds until the next turn."""
+"""Fetch the next jobs, in their order. The last row has no job; `wait` is the seconds until the next turn, or null."""
 
 _BEAT = "UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id"
 _REGISTER = """
@@ -476,7 +476,10 @@ _WRITE = """
     UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat
     WHERE id = (SELECT id FROM procrastinate_workers ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
 """
-"""Write a row unchanged, which fails if the database accepts no writes, as with a full disk, and so no heartbeats."""
+"""Write a row unchanged. This fails if the database accepts no writes, as with a full disk.
+
+Heartbeats would then fail, too, and living workers would be taken for dead.
+"""
 
 _HEARTBEATS = """
     SELECT id, last_heartbeat FROM procrastinate_workers w

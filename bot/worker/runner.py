@@ -81,7 +81,7 @@ _INTERRUPTED = N_(
 _INTERNAL_ERROR = N_("Sorry, something went wrong on my side. I’ve kept your question, so you can try again.")
 
 BUDGET_TRIES = 30
-"""How often a question is tried again if its calls could not be reserved: with the pauses, for about ten minutes."""
+"""How often a question is tried again if its calls cannot be reserved: about ten minutes long, with the pauses."""
 
 ASK_AFTER_SECONDS = 2 * 3600.0
 """An older message is answered only after its asker has confirmed that an answer is still wanted."""
@@ -95,7 +95,7 @@ THREAD_SURFACES = {"mention": BY_MENTION, "follow_up": BY_MENTION, "im": IN_DIRE
 
 
 async def english(user_id: str) -> str:
-    """Return English."""
+    """Return the language English, whoever the person is."""
     return ENGLISH
 
 
@@ -174,7 +174,7 @@ class CommandRunner:
         return row.late_seconds + max(0.0, self.clock() - row.received)
 
     async def refused(self, row: QuestionRow) -> Outcome | None:
-        """Return the outcome of a question that its asker may not ask in its channel; None if they may.
+        """Return the outcome of a question whose asker may not ask in this channel; None if the asker may.
 
         A digest's command checks its owner itself, and sends the owner a direct message.
         """
@@ -206,7 +206,7 @@ class CommandRunner:
         return command.pending_message(request, question_id=str(row.id), public=public)
 
     def stopped_message(self, row: QuestionRow) -> OutgoingMessage:
-        """Return the message for a question that its asker stopped, also for a command that only other builds know."""
+        """Return the message for a question that its asker stopped, even if this version does not know its command."""
         command = self.commands.get(row.command)
         asked = row.text if command is None else command.parse_question_text(row.text)
         return question_stopped_message(asked, question_id=str(row.id))
@@ -289,10 +289,10 @@ class CommandRunner:
         return self._failure(row, sentence, error=type(error).__name__, seconds=None)
 
     async def _broken_off(self, run: _Run, error: Exception) -> Outcome | None:
-        """Return the outcome of an answer that failed after some of its text was shown; None if none was.
+        """Return the outcome of an answer that failed after some of its text was shown; None if no text was shown.
 
-        The text stays with its sources, and a note below says that the answer broke off. If a limit ended the answer,
-        its text is also kept if none was shown.
+        The text stays with its sources, and a note below says that the answer broke off. If a time limit ended the
+        answer, the written text is used even if none of it was shown.
         """
         row, command, live = run.row, run.command, run.live
         tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
@@ -326,7 +326,7 @@ class CommandRunner:
         )
 
     def _explain(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
-        """Return the sentence for a failure, and the button below it."""
+        """Return the sentence for a failure, and the button below it; None means no button."""
         command, empty = self.commands[row.command], is_empty_result(error)
         button: FailureAction | None = "retry" if is_retryable(error) else None
         if empty and command.past_week is not None and command.past_week(row.text) is not None:
@@ -336,7 +336,10 @@ class CommandRunner:
         return user_message(error), button
 
     def audience(self, row: QuestionRow) -> Audience:
-        """Return who may see a reply sent by a response_url: only the asker of a failure, or an answer's audience."""
+        """Return who may see a reply sent by a response_url.
+
+        Only the asker may see a failure; an answer has the audience of its command.
+        """
         if row.outcome != "answered" or row.surface in THREAD_SURFACES:
             return Audience.ASKER
         if row.public is not None:
@@ -344,7 +347,7 @@ class CommandRunner:
         return self._audience(row, self.commands[row.command].parse(row.text))
 
     def _audience(self, row: QuestionRow, request: Any) -> Audience:
-        """Return who sees an answer: for a message, those who can read its place."""
+        """Return who sees an answer: for a message, the readers of its thread; otherwise, the command decides."""
         if row.surface in THREAD_SURFACES:
             return Audience.THREAD
         return self.commands[row.command].audience(request)
@@ -353,8 +356,8 @@ class CommandRunner:
         """Run the command; if the budgets could not be read, repeat it as soon as the database is back.
 
         The reply has to wait for the database anyway. Raises BudgetUnknown if the database is unavailable for very
-        long, or if a request was already sent and would be paid for again. A command that saves its stages is repeated
-        even then, since a saved stage is not paid for again.
+        long, or if a request was already sent, which would be paid for again. A command that saves its stages is
+        repeated even after a request, since a saved stage is not paid for again.
         """
         for _attempt in range(BUDGET_TRIES):
             try:
@@ -376,17 +379,17 @@ class CommandRunner:
         return await self._answered(run, request, audience, result, above=said)
 
     async def _answer(self, run: _Run, request: Any, audience: Audience, *, alone: bool) -> tuple[Any, str]:
-        """Return the command's result, and the line above it: what became of the files of the question."""
+        """Return the command's result, and the line above it on what became of the files; empty without files."""
         async with self.files.given(run.row) as given:
             context = await self._context(run, audience, alone=alone, steps=[given] if given.attachments else [])
             return await run.command.answer(request, context), given.line
 
     async def _request(self, row: QuestionRow, command: Command[Any, Any]) -> tuple[Any, bool]:
-        """Return the request, and whether it is one of the app's own offers, asked of the web alone."""
+        """Return the request, and whether it is one of the app's own offers, without earlier turns, thread or files."""
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
         if command.prefer is not None:
             settings = preferred(row.preferences)
-            # A question from a button below an answer is as private as its text says, whatever was set since.
+            # The text of a question from a button says whether the answer is private; a setting must not change that.
             request = command.prefer(request, replace(settings, public=None) if row.action else settings)
         alone = row.action in {"", EXAMPLES} and is_offered(row.command, row.text) and not row.files
         if command.add_turns is not None:
@@ -399,7 +402,7 @@ class CommandRunner:
     async def _context(
         self, run: _Run, audience: Audience, *, alone: bool, steps: Sequence[Step] = ()
     ) -> CommandContext:
-        """Return the context in which the command runs. Raises Refused if the question's place excludes its effort."""
+        """Return the command's context. Raises Refused if the rules of the workspace or channel exclude its effort."""
         row, command, live = run.row, run.command, run.live
         if command.effort is not None:
             effort_cap(row.preferences.rules).check(command.effort)
@@ -414,7 +417,7 @@ class CommandRunner:
 
         pool, sharing = self.shared_answers, list(steps)
         if pool is not None and alone:
-            # The list receives the time of a shared answer, for the note below.
+            # `run.shared` receives the time of a shared answer, for the note below the answer.
             sharing.append(SharedAnswers(pool=pool, row=row, on_shared=run.shared.append))
         return CommandContext(
             row=row,
@@ -454,7 +457,10 @@ class CommandRunner:
         )
 
     def _notes(self, run: _Run) -> Iterator[Block]:
-        """Yield the notes below an answer: on the texts used, and on the time of a shared answer."""
+        """Yield the note below an answer, if it has something to say.
+
+        The note has the time of a shared answer, the delay of a late message, and what the answer was made without.
+        """
         row = run.row
         forgot = not self.keeps_text and run.command.add_turns is not None and row.conversation not in {None, row.id}
         late = late_note(self._waited(row)) if row.surface in THREAD_SURFACES else ""
@@ -490,7 +496,10 @@ class CommandRunner:
         return answer_actions(below, self.answer_parts)
 
     async def _earlier_turns(self, row: QuestionRow) -> list[Turn]:
-        """Return the turns before a question, without their options and without the message that they are about."""
+        """Return the turns before a question.
+
+        Each `question` is without options; the message that it asks about is in `about` instead.
+        """
         turns = await self.database_retry(lambda: self.questions.turns(row))
         own = self.commands[row.command].parse_question_text(row.text)
         earlier = [
@@ -500,11 +509,11 @@ class CommandRunner:
             for turn in turns
             if (command := self.commands.get(turn.command)) is not None
         ]
-        # A button that asks the same question again wants another answer.
+        # A button that asks the same question again wants another answer, so the earlier answer is not sent.
         return [turn for turn in earlier if not (row.action and turn.question == own)]
 
     async def _thread(self, row: QuestionRow, turns: Sequence[Turn]) -> Thread:
-        """Return people's other messages in a channel's thread before a question, if its settings allow this."""
+        """Return people's other messages in a channel's thread before a question; empty if they may not be read."""
         if self.thread_history is None or row.surface not in CHANNEL_THREADS:
             return NO_THREAD
         thread = await self.thread_history(row, [turn.ts for turn in turns])
@@ -523,7 +532,7 @@ class CommandRunner:
             return True
 
     async def _still_ours(self, row: QuestionRow) -> bool:
-        """Return whether the question is open and this worker's; True while the database is unavailable."""
+        """Return whether the question is open and claimed by this worker; True while the database is unavailable."""
         try:
             found = await self.questions.get(row.id)
         except DATABASE_UNAVAILABLE as error:
@@ -562,9 +571,9 @@ def _limits(command: Command[Any, Any], request: Any, row: QuestionRow) -> list[
 
 
 def _take_events(live: LiveAnswer, command: Command[Any, Any], audience: Audience) -> Callable[[Event], None]:
-    """Return the function that takes the events of an answer that is shown while it is written.
+    """Return the function that gets the events of an answer, so that `live` shows the answer while it is written.
 
-    For a private answer outside a thread, first set the question, which is quoted above the growing text.
+    For a private answer outside a thread, first set `live.question`, which is quoted above the growing text.
     """
     if audience is Audience.ASKER and live.row.thread_ts is None:
         live.question = command.parse_question_text(live.row.text)

@@ -40,7 +40,7 @@ class SpendingWatch:
     notices: AdminNotices
 
     async def look(self) -> None:
-        """End the calls of dead processes, and report full limits. Raises database errors."""
+        """End the calls of dead processes, and tell admins about full limits. Raises database errors."""
         if cut := await self.ledger.cut_abandoned():
             log.warning("ledger.cut", extra={"count": cut})
         for team_id, use in await self.limiter.newly_full():

@@ -31,7 +31,7 @@ MAX_REDELIVERIES = 5
 """How often a question may return from dead or stopped workers before its asker gets a failure instead."""
 
 MAX_REDELIVERIES_IN_DELIVERY = 2 * MAX_REDELIVERIES
-"""After this many returns, the question expires, since its messages themselves seem to crash the workers."""
+"""After more returns, a question with a saved answer expires, since posting its messages seems to crash the workers."""
 
 
 class AdmissionCheck(Protocol):
@@ -60,10 +60,10 @@ class QuestionWorker:
     """Answers questions.
 
     `admission` decides whose questions are answered, and `runner` runs the commands of questions. `progress_of` returns
-    the display of a question's progress, whose edits `take_edit` counts against the workspace's limit; `live` shows the
-    text of answers while it is written. `clear_up` removes the remains of questions that were closed from outside.
-    `home_changed` updates a person's home tab. `new_id` returns the id of a claim. `enter` makes the task act for a
-    question's workspace, and returns False if the app is not installed there.
+    the display of a question's progress; `take_edit` counts the edits of this display against the workspace's limit.
+    `live` shows the text of answers while it is written. `clear_up` removes the remains of questions that were closed
+    from outside. `home_changed` updates a person's home tab. `new_id` returns the id of a claim. `enter` makes the task
+    act for a question's workspace, and returns False if the app is not installed there.
     """
 
     questions: QuestionStore
@@ -108,7 +108,7 @@ class QuestionWorker:
         return True
 
     async def _language(self, row: QuestionRow) -> str:
-        """Return the language of a question's messages: the channel's for what is posted there, else the asker's."""
+        """Return the language for a question: the asker's for commands and in direct messages, else the channel's."""
         if row.surface in COMMAND_SURFACES or row.channel_id.startswith("D"):
             return await self.runner.language(row.user_id)
         return language_of(row.preferences.channel.language)
@@ -232,7 +232,7 @@ class QuestionWorker:
         return row, await self._deliver(row, Audience.ASKER, first)
 
     async def _outcome(self, claimed: Claimed) -> tuple[QuestionRow, Outcome, LiveAnswer | None]:
-        """Return the question's row with the messages posted so far, its outcome, and the display of its text, if any.
+        """Return the question's row with the ids of its messages, its outcome, and the display of its text or None.
 
         If the text was shown while it was written, the outcome is already saved.
         """

@@ -32,7 +32,7 @@ class KeyRing:
 
     @classmethod
     def of(cls, keys: Sequence[bytes]) -> KeyRing:
-        """Return a ring of keys of 32 bytes each, at least one."""
+        """Return a ring of `keys`: at least one key, each of 32 bytes."""
         return cls(current=_name(keys[0]), _ciphers={_name(key): AESGCM(key) for key in keys})
 
     def encrypt(self, secret: str, *, place: str) -> str:

@@ -87,7 +87,7 @@ _REFRESHED = """
 """
 _LOCK = "SELECT refresh_token FROM installations WHERE id = %(id)s FOR UPDATE"
 _SLACK_MAY_TAKE = "SET LOCAL idle_in_transaction_session_timeout = '30s'"
-"""Let the transaction be idle for 30 seconds, since it keeps a row locked during a call to Slack."""
+"""Allow the transaction to be idle for 30 seconds, the time that the call to Slack within it may take."""
 
 _NOT_REFRESHED = "UPDATE installations SET refresh_error = %(error)s WHERE id = %(id)s"
 
@@ -200,7 +200,7 @@ class Installations(AsyncInstallationStore):
     async def delete_closed(self) -> list[str]:
         """Delete the tokens of closed workspaces; return the ids of those that still had one.
 
-        Their own keys for services are deleted later, because these are still needed to cancel their runs.
+        The workspaces' own keys for services are deleted later, since they are still needed to cancel background runs.
         """
         rows = await self._pool.fetch_all(_DELETE_CLOSED)
         return [str(row["id"]) for row in rows]
@@ -215,10 +215,10 @@ class Installations(AsyncInstallationStore):
     ) -> RefreshFailed | None:
         """Replace a token that ends within `seconds`; return the error if that fails.
 
-        The row is locked meanwhile, so that only one process does this; if another process was faster, nothing is done.
-        `exchange` sends a refresh token to Slack, which accepts each token once, and raises RefreshFailed. If the
-        database connection is lost during that call, the new token is saved on another connection; the task must not be
-        cancelled before that.
+        The row is locked meanwhile, so that only one process does this; if another process was faster, return None.
+        `exchange` sends a refresh token to Slack, and raises RefreshFailed if that fails. Since Slack accepts each
+        refresh token only once, the task must not be cancelled before the new token is saved; if the database
+        connection is lost during the call, the new token is saved on another connection.
         """
         new: dict[str, Any] | None = None
         try:
@@ -244,7 +244,7 @@ class Installations(AsyncInstallationStore):
         return None
 
     async def _save_late(self, new: Mapping[str, Any], old: str) -> None:
-        """Save new tokens unless the `old` refresh token, which may be encrypted anew, was replaced meanwhile."""
+        """Save new tokens if the database still has the refresh token `old`, whichever key encrypts it by now."""
         async with self._pool.transaction() as connection:
             row = await (await connection.execute(_LOCK, new)).fetchone()
             with suppress(Undecryptable):
@@ -290,6 +290,6 @@ def identity_of(installation: Installation) -> Identity:
 
 
 def _seconds_left(installation: Installation) -> int | None:
-    """Return for how many seconds a new token is valid; the library gives its end by this machine's clock."""
+    """Return for how many seconds a new token is valid, None for a token without an end."""
     at = installation.bot_token_expires_at
     return None if at is None else max(0, int(at - installation.installed_at))

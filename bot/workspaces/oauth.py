@@ -142,7 +142,7 @@ class StateCookie(OAuthStateUtils):
     """The cookie that binds a state to the browser in which the installation began."""
 
     def build_set_cookie_for_new_state(self, state: str) -> str:
-        """Return the value of Set-Cookie; Lax lets the redirect from Slack through, which comes from another site."""
+        """Return the value of Set-Cookie. SameSite=Lax allows the cookie when Slack's site redirects to the app."""
         return f"{COOKIE}={state}; Max-Age={STATE_SECONDS}; Path=/; Secure; HttpOnly; SameSite=Lax"
 
     def build_set_cookie_for_deletion(self) -> str:
@@ -151,7 +151,7 @@ class StateCookie(OAuthStateUtils):
 
 
 class InstallationFlow(AsyncOAuthFlow):
-    """Bolt's flow. Only the ids in `allowed` may install the app; `installed` is called with each id that does."""
+    """Bolt's flow. Only ids in `allowed` may install the app; `installed` is called with the id after each success."""
 
     def __init__(
         self,

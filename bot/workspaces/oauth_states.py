@@ -1,4 +1,4 @@
-"""The OAuth states of installations that begin in a browser; signed, so that none is saved before its use."""
+"""The OAuth states of installations that begin in a browser; they are signed, and saved only when they are used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEPT_SECONDS = 2 * STATE_SECONDS
 """How long a used state is kept: longer than it is valid, even if the clocks of two machines differ."""
 
 CLEANED_AT_ONCE = 100
-"""The most outdated states that are deleted whenever a state is used, which adds one row."""
+"""How many outdated states are deleted, at most, whenever a state is used; each use adds one row."""
 
 _FORM = re.compile(r"(?P<signed>(?P<ends>[0-9]{1,12})\.[A-Za-z0-9_-]{22})\.(?P<signature>[A-Za-z0-9_-]{43})")
 
@@ -40,7 +40,7 @@ class OAuthStates(AsyncOAuthStateStore):
 
     A state contains the time of its end and a nonce, and both are signed. Anyone may begin an installation, so issuing
     a state writes nothing to the database; only using one does. The SDK's own signed states (3.47) are not used: they
-    have no nonce, so those of the same second are equal. `now` returns seconds since 1970.
+    have no nonce, so two states of the same second are equal. `now` returns seconds since 1970.
     """
 
     def __init__(self, pool: Pool, *, secret: str, now: Callable[[], float] = time.time) -> None:

@@ -13,10 +13,10 @@ AGENT, AGENT_MODEL = "agent", "Agent"
 
 
 def addresses(settings: Settings) -> Mapping[str, str]:
-    """Return, by name, the addresses of the services that accept a workspace's own key: those with a key in `settings`.
+    """Return, by name, the addresses of the services with a key in `settings`; workspaces may set own keys for these.
 
-    The service of the agent's model is among them, unless a search service has the same address; the agent then uses
-    that service's key.
+    The service of the agent's model is included as `AGENT` if the agent is set up, unless a search service has the same
+    address; the agent then uses the key for this search service.
     """
     found = {
         name: settings.provider_base_urls[name].rstrip("/")
@@ -30,7 +30,7 @@ def addresses(settings: Settings) -> Mapping[str, str]:
 
 
 def own_keys(owner: str, secrets: Mapping[str, str], *, services: Mapping[str, str]) -> OwnKeys | None:
-    """Return a workspace's keys by the addresses of their services, None if it has none."""
+    """Return the own keys of `owner`, by the addresses of their services; None if there are no keys for `services`."""
     keys = {services[name]: secret for name, secret in secrets.items() if name in services}
     titles = {name: PROVIDERS[name].title if name in PROVIDERS else AGENT_MODEL for name in services}
     names = frozenset(title for name, title in titles.items() if services[name] in keys)

@@ -43,7 +43,10 @@ from perplexity.scope import OwnKeys, using_keys
 log = logging.getLogger(__name__)
 
 CACHE_SECONDS = 30.0
-"""How long an installation is used before it is read again; after that, a revoked one is gone in any case."""
+"""How long an installation is used before it is read again.
+
+A revoked installation is used no longer than this, unless the database is unavailable.
+"""
 
 ABSENT_SECONDS = 2.0
 """How long an installation counts as missing before it is read again: short, so that a new one soon serves requests."""
@@ -57,13 +60,13 @@ CLEAN_UP_SECONDS = 60.0
 """How often the work of a closed workspace is stopped and deleted again, for questions that arrived late."""
 
 CLOSED_LATELY_SECONDS = 86_400.0
-"""How long after a workspace is closed this clean-up is repeated.
+"""The clean-up is repeated until the workspace has been closed for this long.
 
-A starting process cleans up once after every closed workspace.
+A process that starts cleans up once after every closed workspace, however long ago that was closed.
 """
 
 REFRESH_SECONDS = 7_200.0
-"""A token is replaced this long before its end, as Bolt does: Slack's are valid for twelve hours."""
+"""A token, which Slack makes valid for twelve hours, is replaced this long before its end, as Bolt does."""
 
 STOP_SECONDS = 2.0
 """How long a stopping process waits for Slack's reply to a refresh token."""
@@ -148,7 +151,7 @@ class Workspaces:
         ours = current_scope().workspace
         if ours is None:
             return None if is_lifecycle(body) else NOT_INSTALLED
-        # The ids in the request led to this installation. Organizations are not compared: a workspace can join one.
+        # The ids in the request led to this installation. The organization may differ, since a workspace can join one.
         kept = self._kept.get(("id", ours.id))
         app_id = kept.installed.app_id if kept is not None and kept.installed is not None else None
         named = RequestOrigin.from_body(body).app_id
@@ -174,7 +177,7 @@ class Workspaces:
 
         `run` then cleans up. An event for an organization closes the organization; any other event closes only the
         workspace that it names. An event from the same second as the installation counts only if Slack no longer
-        accepts the token. Raises database errors, and TokenUnchecked if Slack does not say that.
+        accepts the token. Raises database errors, and TokenUnchecked if Slack does not say whether it accepts it.
         """
         workspace, at = ended_installation(body), event_time(body)
         known = await self.store.get(workspace) if workspace else None
@@ -203,9 +206,9 @@ class Workspaces:
         return installed is not None and await self.takes(installed.token)
 
     async def change_access(self, body: Mapping[str, Any]) -> None:
-        """Record to which workspaces an organization gives its app, before Slack's event is acknowledged.
+        """Record which workspaces got or lost an organization's app, before Slack's event is acknowledged.
 
-        `run` cleans up after workspaces that no longer have it. Raises database errors.
+        `run` cleans up after workspaces that have lost the app. Raises database errors.
         """
         change = AccessChange.from_body(body)
         teams = await self.store.change_access(change) if change is not None else []
@@ -218,7 +221,7 @@ class Workspaces:
         self._ended.set()
 
     def forget(self, id: str) -> None:
-        """Drop the installation with this id, or of this workspace, from the cache, and all that were missing."""
+        """Drop a workspace or organization from the cache, and every record that an installation is missing."""
         self._forgotten += 1
         for key, kept in list(self._kept.items()):
             if kept.installed is None or id in key or kept.installed.identity.id == id:
@@ -321,8 +324,9 @@ class Workspaces:
     async def _get(self, key: tuple[str, ...], read: Callable[[], Awaitable[Installed | None]]) -> Installed | None:
         """Return the cached installation under a key, or read it; simultaneous callers share one read.
 
-        While the database is unavailable, or another process has just encrypted the installation with a key that this
-        one does not have yet, the last read counts. Raises database errors, and Undecryptable.
+        If the installation cannot be read or decrypted, return the cached one, even if it is old. This happens while
+        the database is unavailable, and after another process encrypted the installation with a key that this process
+        lacks. Raises database errors and Undecryptable if none is cached.
         """
         kept = self._kept.get(key)
         if kept is not None:
@@ -373,8 +377,8 @@ class Workspaces:
         pair, now = (named.team_id, ours.id), self.clock()
         if not ours.is_enterprise_install or not named.team_id or named.team_id == ours.id:
             return
-        # Save it again after a while: if the workspace gets an installation of its own, that deletes the row, and the
-        # row is needed again when that installation ends.
+        # Save it again after a while: an installation of the workspace itself deletes the row, and when that
+        # installation has ended, the row is needed again.
         if now - self._teams.get(pair, -CACHE_SECONDS) < CACHE_SECONDS:
             return
         await self.installations.remember_team(*pair)
@@ -385,9 +389,9 @@ class Workspaces:
 
 
 def is_allowed(identity: Identity, allowed: Collection[str]) -> bool:
-    """Return whether a workspace or organization may have the app: its id, or its organization's, is in `allowed`.
+    """Return whether an installation's workspace, or the workspace's organization, is in `allowed`.
 
-    An installation for a whole organization needs the organization's id, whatever workspace it was made from.
+    For an installation of a whole organization, only the organization's id counts, not the workspace it was made from.
     """
     ids = {identity.id, identity.enterprise_id} if not identity.is_enterprise_install else {identity.id}
     return bool(ids & set(allowed))

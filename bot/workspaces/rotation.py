@@ -18,7 +18,7 @@ from bot.workspaces.installations import BOT_TOKEN, REFRESH_TOKEN
 
 @dataclass(frozen=True, kw_only=True)
 class SecretColumn:
-    """A column of encrypted secrets; `row` is the SQL expression for the key of a row."""
+    """A column of encrypted secrets; `row` is the SQL expression for the primary key of a row, as text."""
 
     table: LiteralString
     row: LiteralString
@@ -127,7 +127,7 @@ async def rotate_keys(conninfo: str, keys: KeyRing) -> Rotation:
 
 
 def summary(result: Rotation) -> str:
-    """Return the result as lines for a person."""
+    """Return the result as lines of text for the operator."""
     lines = [f"Encrypted again {result.changed}", f"Already current {result.current}"]
     if result.unreadable:
         places = ", ".join(one.replace(":", " (", 1) + ")" for one in result.unreadable)
