@@ -8,7 +8,7 @@ imports only its version, not even `typing`. The tools for agents are in `perple
 from perplexity.version import __version__
 
 TYPE_CHECKING = False
-"""Type checkers take a variable of this name to be true, so it need not be imported from `typing`."""
+"""Type checkers treat a variable of this name as True, so it need not be imported from `typing`."""
 
 if TYPE_CHECKING:
     from perplexity.attempts import Attempt, RequestKind

@@ -13,8 +13,8 @@ def run() -> int:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
-    # These imports take a moment. Ctrl-C has nothing to cancel meanwhile, and the default handler would show a
-    # traceback.
+    # These imports take a moment, in which Ctrl-C has nothing to cancel. The default handler would show a traceback, so
+    # `_leave` handles Ctrl-C until they are done.
     from perplexity.cli.base import ProcessIO
     from perplexity.cli.main import main
 

@@ -132,7 +132,7 @@ def _is_whole(opened: StreamingResponse) -> bool:
 
 
 def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
-    """Return the body of a whole response as the event that ends a stream; an error without output stays as it is."""
+    """Return the body of a whole response as the event that ends a stream. An error without output is not changed."""
     is_error = body.get("error") and "output" not in body
     return body if is_error else {"type": "response.completed", "response": body}
 
@@ -204,8 +204,8 @@ class Runs:
         """Yield the states of a run, asking the service again until the run has ended; `state` is the last known state.
 
         A run is not lost if the service is unavailable, hangs or returns nonsense for a while. Raises RunFailed for a
-        run that the service does not know, TimedOut, or the PerplexityError of a refusal. A rate limit is raised, too,
-        if the service asks for a wait beyond the deadline.
+        run that the service does not know, TimedOut if the run does not end in time, and any error that is not worth a
+        retry. Other errors are raised only if the service asks for a wait beyond the deadline.
         """
         polls = 0
         if state is not None:

@@ -32,7 +32,7 @@ class Attempt:
 
 
 _DECIMALS = 12
-"""The decimal places of a sum. Services report at most ten; a float adds further ones that are on no invoice."""
+"""The decimal places of a sum. Services report at most ten; adding floats can produce more, which are on no invoice."""
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
@@ -47,7 +47,7 @@ def cost_with_failures(own: float | None, failed: Iterable[Attempt]) -> float | 
 
 
 def without_costs(failed: Iterable[Attempt]) -> tuple[Attempt, ...]:
-    """Return the attempts without their prices, for use next to a sum that includes them."""
+    """Return the attempts without their costs, for use next to a sum that includes these costs."""
     return tuple(replace(attempt, cost_usd=None) for attempt in failed)
 
 

@@ -45,9 +45,9 @@ class Breaker:
     def try_acquire(self, *, seconds: float) -> Permit | None:
         """Return a permit for a request that takes at most `seconds`, or None if the request must not be sent.
 
-        A request that is sent while the breaker is open is a probe. There is one probe at a time. When the probe's
-        `seconds` or the policy's `seconds` are over, another request may become the probe, because the caller may never
-        report the end of the first one.
+        A request that is sent while the breaker is open is a probe, and there is one probe at a time. After the probe's
+        `seconds`, or the policy's `seconds` if these are fewer, another request may become the probe, because the
+        caller may never report the end of the first one.
         """
         if not self.is_open:
             return self.force()

@@ -75,8 +75,8 @@ def index_sources(sources: Sequence[Source]) -> SourceIndex:
 def references(document: Document, known: SourceIndex) -> list[Reference]:
     """Return the markers, and the links and addresses of sources, in the order of the text.
 
-    If the marker of a link's page follows the link, as in `[Title](address).[1]`, only the words of the link stay,
-    because one marker is enough.
+    If the marker of a link's page follows the link, as in `[Title](address).[1]`, the link is replaced by its words
+    alone, because one marker for the page is enough.
     """
     places = _places(document)
     if not any(mark.address for _, _, mark in places):
@@ -115,8 +115,8 @@ def foreign(
 ) -> Iterator[Reference]:
     """Yield the markers of `dropped` sources, and the links and addresses that are foreign, in the order of the text.
 
-    `is_foreign` returns whether an address is foreign. `dangling` counts the numbers of dropped sources. The other
-    numbers of a marker and the words of a link stay.
+    `is_foreign` returns whether an address is foreign. In each `Meaning`, `dangling` counts the numbers of dropped
+    sources. A marker's other numbers and the words of a link stay.
     """
 
     def meaning_of(mark: _Mark) -> Meaning | None:
@@ -233,7 +233,7 @@ def _reference(place: _Place, known: SourceIndex) -> Reference | None:
         return _moved(place)
     source = _linked(mark, known)
     if mark.numbers is not None:
-        # If a link's text is a number, its address counts only if the page was retrieved.
+        # A link whose text is a number counts as a link if its page was retrieved, and otherwise as a marker.
         return start, end, Meaning("", (source,)) if source else _of_numbers(mark, known)
     if source is None:
         return None
@@ -254,9 +254,10 @@ def _of_numbers(mark: _Mark, known: SourceIndex) -> Meaning:
 
 
 def _unmarked(reference: Reference, *, adjacent: bool) -> Reference:
-    """Return a link that gets no marker of its own, because the marker of the same source follows it.
+    """Return a link without a marker of its own, because the marker of the same source follows the link.
 
-    A link whose words are only a number is removed, unless the marker follows directly.
+    A link whose words are only a number is removed. If the marker follows such a link directly (`adjacent`), the link
+    is returned unchanged.
     """
     start, end, meaning = reference
     if not meaning.text:
@@ -298,9 +299,9 @@ class CitedText:
         return "".join(piece if isinstance(piece, str) else f"[{piece.number}]" for piece in self.pieces)
 
     def document(self, marks: Callable[[int], str]) -> Document:
-        """Return the text as a document in which the result of `marks` for its number replaces each marker.
+        """Return the text as a document in which each marker is replaced by the result of `marks` for its number.
 
-        A suitable replacement keeps markers from being read as the beginning of a block or of code.
+        With a suitable replacement, Markdown does not read a marker as the beginning of a block or of code.
         """
         return parse("".join(piece if isinstance(piece, str) else marks(piece.number) for piece in self.pieces))
 
@@ -356,8 +357,8 @@ def drop_dangling(text: str, sources: Sequence[Source]) -> tuple[str, int]:
 def _drop_dangling(document: Document, known: SourceIndex) -> tuple[Document, int, list[Reference]]:
     """Return the document without dangling references, how many were removed, and the remaining references."""
     removed = 0
-    # Removing text can turn other words into code or markers, so the result is examined again, also after markers were
-    # moved out of a link.
+    # Removing text, or moving markers out of a link, can turn other words into code or markers, so the result is
+    # examined again.
     for _ in range(_MOST_PASSES):
         found = references(document, known)
         wrong = [reference for reference in found if reference[2].dangling or reference[2].renamed]
@@ -451,7 +452,7 @@ def _without(document: Document, found: Iterable[Reference]) -> Document:
 
 
 def _with_spaces(text: str, start: int, end: int) -> tuple[int, int]:
-    """Extend a removed stretch by the spaces before it, or after it if it begins a line."""
+    """Return the start and end of a removed stretch with the spaces before it, or after it if it begins a line."""
     before = start
     while before and text[before - 1] in " \t":
         before -= 1
@@ -461,5 +462,8 @@ def _with_spaces(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _joint(before: str, after: str) -> str:
-    """Return the text that replaces a removed marker, so that the characters around it do not form a new marker."""
+    """Return the text for the place of a removed marker, given the characters around it.
+
+    The text is a word joiner if these characters could form a new marker, and otherwise empty.
+    """
     return _JOINER if _OF_A_MARKER.match(before) and _OF_A_MARKER.match(after) else ""

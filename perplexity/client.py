@@ -136,7 +136,10 @@ class AskOptions(TypedDict, total=False):
 
 
 def build_question(prompt: Prompt, options: AskOptions) -> Question:
-    """Return the question of a prompt. Options replace the values of a whole question; None changes nothing."""
+    """Return the question for a prompt.
+
+    If the prompt is a whole question, the options replace its values; an option that is None changes nothing.
+    """
     if isinstance(prompt, Question):
         question = prompt
     else:
@@ -181,10 +184,10 @@ class PerplexityClient(Closing):
     """Searches and answers by Perplexity.
 
     `base_url` must be https, except on loopback. A `session` that is passed in is used and not closed. `open_timeout`
-    is the seconds for opening a connection. `retry` applies to every call, within the call's time limit; `limits` are
-    these limits in seconds, by kind of request. `reasoning_effort` is the effort that `reasoning=True` stands for.
-    `proxy` returns the proxy for an address, by default the proxy in the environment; a `session` that is passed in
-    uses its own proxies. `ca_bundle` is the path of a PEM file whose authorities are trusted in addition to the
+    is the seconds for opening a connection. `limits` are the time limits of calls in seconds, by kind of request;
+    `retry` applies to every call, within its time limit. `reasoning_effort` is the effort that `reasoning=True` stands
+    for. `proxy` returns the proxy for an address, by default the proxy in the environment; a `session` that is passed
+    in uses its own proxies. `ca_bundle` is the path of a PEM file whose authorities are trusted in addition to the
     system's. With `api="sonar"`, answers come from Sonar until the service reports that it is retired for this key;
     from then on, and always for background runs, they come from the Agent API. `on_limit` is awaited with the limits
     that replies name. `clock` is monotonic, `now` returns seconds since 1970. Raises InvalidRequest for an invalid key,
@@ -264,9 +267,10 @@ class PerplexityClient(Closing):
             await self._transport.close()
 
     async def search(self, query: str | Query, filters: Filters | None = None) -> SearchResults:
-        """Return ranked pages, at a price of half a cent. `filters` replace those of the query.
+        """Return ranked pages, for half a cent, or for a tenth of a cent if the query is `fast`.
 
-        Pages outside the domains of the filters are left out, and a note counts them.
+        `filters` replace those of the query. Pages outside the domains of the filters are left out, and a note counts
+        them.
 
         Raises InvalidRequest before anything is sent, or any PerplexityError.
         """
@@ -291,8 +295,9 @@ class PerplexityClient(Closing):
             return replace(found, results=found.results[: wanted.max_results])
 
     async def answer(self, prompt: Prompt, **options: Unpack[AskOptions]) -> Answer:
-        """Return one sourced answer. Options replace the values of a whole question; None changes nothing.
+        """Return one sourced answer.
 
+        If the prompt is a whole question, the options replace its values; an option that is None changes nothing.
         Sources outside the domains of the question's filters are left out, with their markers and links, and a note
         counts them.
 

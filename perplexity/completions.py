@@ -195,9 +195,9 @@ class Completions:
     ) -> AsyncGenerator[Sequence[Event], None]:
         """Yield the events of streams, in batches as they arrive, until a stream is complete.
 
-        After the first event, another stream is opened only with `repeat`: such a caller collects the events into one
-        answer, and uses a stream because a silent connection is cut after a minute. Once text was shown to someone, no
-        further stream is opened.
+        After the first event, another stream is opened only with `repeat`. A caller sets `repeat` if it collects the
+        events into one answer, and uses a stream only because a silent connection is cut after a minute. Once text was
+        shown to someone, no further stream is opened.
         """
         readers, body = _Readers(wire=self.wire), self.wire.build(question, target, stream=True)
         retries = question.retries or Retries()
@@ -359,7 +359,10 @@ class _Readers:
 
 
 def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> tuple[list[Event], PerplexityError | None]:
-    """Return this library's events for the service's, up to the terminal one, and the error after them, if any."""
+    """Return this library's events for a chunk of the service's events, and the error after them or None.
+
+    Events after the terminal one are ignored.
+    """
     events: list[Event] = []
     try:
         for event in chunk:
@@ -372,7 +375,7 @@ def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> tuple[list[
 
 
 async def _from_stream(batches: AsyncIterator[Sequence[Event]]) -> Answer:
-    """Return the answer that ends the events."""
+    """Return the answer in the last event. Raises StreamTruncated if the events end without an answer."""
     async for batch in batches:
         for event in batch:
             if isinstance(event, Done):
@@ -381,7 +384,10 @@ async def _from_stream(batches: AsyncIterator[Sequence[Event]]) -> Answer:
 
 
 async def _reported(events: AsyncGenerator[Event, None], on_event: Callable[[Event], None]) -> Answer:
-    """Return the answer that ends the events, and pass the other events to `on_event`."""
+    """Return the answer in the last event, and pass the other events to `on_event`.
+
+    Raises StreamTruncated if the events end without an answer.
+    """
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Done):

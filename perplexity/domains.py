@@ -23,12 +23,12 @@ _LONGEST_AUTHORITY = 1_000
 _IGNORED = re.compile(r"[\t\n\r]")
 _AUTHORITY = re.compile(r"(?:https?:[/\\]*|[/\\]{2,}|(?=www\.))([^/\\?#]*)", re.IGNORECASE)
 _PORT = re.compile(r":[0-9]*$")
-# An ASCII name with such labels is its own punycode.
+# An ASCII name with such labels is its own punycode, so it need not be encoded.
 _LABELS = re.compile(r"(?:[^.]{1,63}\.)*[^.]{0,63}")
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?")
 
 _LEAST_GROWTH = 6
-"""A streamed text is examined again when at least one part in this many is new."""
+"""A streamed text is examined again when at least a sixth of it (1 / `_LEAST_GROWTH`) is new."""
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
 _LAST_SPACE = re.compile(r"(?<=\S)\s+(?=\S*\Z)")
 _PAIRS = (("[", "]"), ("(", ")"), ("【", "】"), ("［", "］"), ("<", ">"))
@@ -155,8 +155,8 @@ def domain_notes(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ...
 class TextFilter:
     """Removes foreign links and markers from a streamed text.
 
-    A part of the text is returned as soon as no later piece can change it. So no part of a link or of code that may
-    continue is returned, and of an answer `as_json`, nothing before its end. Sources may become known in the meantime.
+    A part of the text is returned as soon as no later piece can change it. The beginning of a link or of code is
+    therefore held back, and an answer `as_json` is held back until its end. Sources may become known in the meantime.
     `take` and `flush` take time in proportion to the whole text, so `feed` asks for them less and less often.
     """
 
@@ -173,8 +173,8 @@ class TextFilter:
         """Set all sources known so far, and return those that may be shown."""
         kept, dropped = self.policy.split(sources)
         if tuple(sources) != self._sources:
-            # With the new sources, the text that was already returned may have another length, which `_until` computes
-            # again.
+            # The new sources may change the length of the text that was already returned, so `_until` computes the
+            # length again.
             self._shown = None
         self._sources, self._dropped = tuple(sources), frozenset(dropped)
         return kept

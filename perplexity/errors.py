@@ -145,7 +145,7 @@ class RunFailed(PerplexityError):
 
 
 class MissingExtra(PerplexityError, ImportError):
-    """A package is missing that the extra `extra` of this distribution installs; `command` installs the extra."""
+    """A package that belongs to the extra `extra` of this distribution is missing; `command` installs the extra."""
 
     summary = N_("needs an extra that is not installed")
     extra: str = ""

@@ -45,7 +45,10 @@ MAX_OWNERS = 1_000
 """The most owners of keys whose failures are counted separately; the owners that asked last are kept."""
 
 MAX_REFUSALS = 2
-"""The most refusals because of a rate, at all providers together, after which the same provider is asked again."""
+"""The most refusals because of a rate in one request, by all providers together, that lead to a second try.
+
+After a further refusal, the provider is not asked again at once.
+"""
 
 CIRCUIT_OPEN = "Resting"
 """The error class of an attempt that was skipped because the provider had failed repeatedly."""
@@ -70,10 +73,11 @@ class FallbackRun:
     """The state of one request. `failed` collects the failed attempts; `on_attempt` is called after every attempt.
 
     `resumes` is True for a run that is already paid for: providers that can resume it come first, and none of them is
-    skipped, since any other provider would be paid again. `short_deadline` says that the caller gave less time than
-    usual, `has_options` that the question has an option that a service may refuse; a refusal then ends the round.
-    `retries` are shared by all providers. With a `limiter`, each call first waits for its turn, and `total` does not
-    include this time; `busy` holds the names of the providers that take no call now.
+    skipped, since any other provider would be paid again. `short_deadline` is True if the caller gave less time than
+    usual. `has_options` is True if the question has an option that a service may refuse; if it does, no further
+    provider is asked. `retries` are shared by all providers. With a `limiter`, each call first waits for its turn, and
+    `total`, the time limit in seconds, does not include this time; `busy` holds the names of the providers that take no
+    call now.
     """
 
     kind: RequestKind
@@ -150,7 +154,10 @@ class FallbackRun:
         return self.clock() - began
 
     def _may_stand_in(self, provider: Provider) -> bool:
-        """Return whether a provider may be asked because another one is limited."""
+        """Return whether a provider may be asked in place of one whose rate is limited.
+
+        For an answer, the provider must have a model that writes it.
+        """
         return self.kind == "search" or not provider.search_only
 
     async def record_success(self, candidate: Candidate, reply: Reply) -> Reply:
@@ -169,7 +176,7 @@ class FallbackRun:
         return replace(reply, failed=(*self.failed, *reply.failed))
 
     async def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
-        """Record a failure and return it as callers may see it; raise it if no other provider may be asked.
+        """Record a failure and return it as a PerplexityError; raise it if no other provider may be asked.
 
         A raised error has the cost of all failures. A call does not count as an attempt if it was not permitted, or if
         it was refused because of its rate and gets another turn.
@@ -206,8 +213,8 @@ class FallbackRun:
                 return failure
             if not before:
                 raise self.with_total_cost(failure)
-            # If a later provider rejects the request by its own rules, the next provider may accept it. If its service
-            # refuses the request, the request is wrong.
+            # A later provider that rejects the request without sending it has rules of its own; the next provider may
+            # accept the request. If a service refuses the request, the request is wrong.
             if refused_by_service:
                 raise AllProvidersFailed(self.failed)
             return failure
@@ -234,7 +241,10 @@ class FallbackRun:
         return not isinstance(error, NothingFound) and not (self.limiter is not None and _is_rate(error))
 
     def all_failed(self) -> AllProvidersFailed:
-        """Return the error of a round without a reply; `retry_after` is the seconds until one is asked again."""
+        """Return the error of a round without a reply.
+
+        `retry_after` is the seconds until the first provider may be asked again, None if one may be asked now.
+        """
         error = AllProvidersFailed(self.failed)
         waits = [self.breakers[provider.name].seconds_left for provider in self._offering()]
         error.retry_after = min(waits, default=0.0) or None
@@ -278,7 +288,10 @@ def _is_rate(error: PerplexityError) -> bool:
 
 
 def _as_perplexity_error(error: Exception, provider: Provider) -> PerplexityError:
-    """Return the error as callers may see it. An error that no provider should raise is logged with its class only."""
+    """Return the error as a PerplexityError.
+
+    An error that no provider should raise becomes RunFailed; only its class is logged.
+    """
     if isinstance(error, PerplexityError):
         return error
     if isinstance(error, TimeoutError):
@@ -310,13 +323,16 @@ class Fallback(Provider):
     """Asks the providers in order. The first answer is returned, with the failures before it in `failed`.
 
     If the first provider refuses a request with a filter, a schema, tools, a length or a `vendor/model`, the caller is
-    at fault: InvalidRequest is raised, and no other provider is asked. If it refuses a request without any of those,
-    the next provider is asked. If the service of a later provider refuses a request with such an option, or if all
-    providers fail, AllProvidersFailed is raised. If a later provider rejects the request by its own rules, the next one
-    is asked. A provider that failed `breaker.failures` times in a row is skipped for `breaker.seconds`. `on_attempt` is
-    called after every attempt, also after the successful one; without it, each attempt is logged. `on_candidate` is
-    called before each request for a stream. With a `limiter`, each call waits for its turn before its time begins, and
-    a refusal because of a rate is no failure.
+    at fault: InvalidRequest is raised, and no other provider is asked. The same applies if the first provider rejects a
+    request without sending it. If the service of a provider refuses a request without any of those options, the next
+    provider is asked. If the service of a later provider refuses a request with such an option, or if all providers
+    fail, AllProvidersFailed is raised. If a later provider rejects the request without sending it, the next one is
+    asked.
+
+    A provider that failed `breaker.failures` times in a row is skipped for `breaker.seconds`. `on_attempt` is called
+    after every attempt, also after the successful one; without it, each attempt is logged. `on_candidate` is called
+    before each request for a stream. With a `limiter`, each call waits for its turn before its time begins, and a
+    refusal because of a rate is no failure.
     """
 
     def __init__(
@@ -452,7 +468,11 @@ class Fallback(Provider):
         )
 
     def _current_breakers(self) -> Mapping[str, Breaker]:
-        """Return the breakers by provider; the task's own keys have the breakers of their owner."""
+        """Return the breakers by provider.
+
+        If the task has keys of its own, the providers with these keys have breakers that only the owner of the keys
+        shares.
+        """
         shared, own = self._breakers_of(""), scope.current().keys
         if own is None:
             return shared
@@ -471,7 +491,10 @@ class Fallback(Provider):
 
 
 def _has_options(question: Question) -> bool:
-    """Return whether a question has an option that a service may refuse; a Sonar name or an effort is none."""
+    """Return whether a question has an option that a service may refuse.
+
+    A `vendor/model` is such an option; a Sonar name and an effort are not.
+    """
     chosen = (question.schema, question.max_tokens, question.context, question.tools, "/" in (question.model or ""))
     return any(chosen) or question.filters != NO_FILTERS
 

@@ -69,8 +69,8 @@ class Filters:
     """The filters of a search, independent of any service.
 
     `domains`: at most 20 host names without scheme, all allowed or all denied (leading `-`). `languages`: ISO 639-1,
-    lower case. `country`: ISO 3166-1 alpha-2, upper case. `after`, `before`: days; they exclude `recency`. `excluded`:
-    host names that are never shown, whatever `domains` are; they are not sent.
+    lower case. `country`: ISO 3166-1 alpha-2, upper case. `after`, `before`: days; they cannot be combined with
+    `recency`. `excluded`: host names that are never shown, whatever `domains` are; they are not sent.
     """
 
     recency: Recency | None = None

@@ -20,7 +20,10 @@ _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?=\r|\n)")
 _PREFIX = re.compile(r"[ \t>]*")
 _CLOSERS = {r"\(": r"\)", r"\[": r"\]", "$$": "$$", r"\begin": r"\end"}
 _DEEPEST = 40
-"""The longest prefix of a paragraph's lines, in lists and quotations, after which a formula may become a code block."""
+"""The most characters that may precede a paragraph's text in a line, as in deep lists and quotations.
+
+After a longer prefix, a formula does not become a code block.
+"""
 _BACKTICKS = re.compile("`+")
 # Noncharacters mark places that a renderer fills in.
 _HELD = re.compile(r"[\ufdd0-\ufdef]")
@@ -40,7 +43,7 @@ _TAG = re.compile(r" ?<(?=[A-Za-z/!?])")
 
 
 def readable(document: Document) -> Document:
-    """Return a document whose formulas are Unicode text if that is exact, and otherwise code with every character.
+    """Return a document with each formula as exact Unicode text or, if there is none, as code with every character.
 
     A formula inside a line becomes text or inline code, a displayed one a code block. In a heading or a table, where no
     block can be, a displayed formula is treated as one inside a line. The signs around a formula, such as `$`, are
@@ -137,7 +140,8 @@ class _Writer:
         found = self._places[index] if index >= 0 else None
         if found is None or line >= found.end:
             return _Place(first=line, end=line + 1)
-        # Markdown reads a line of "=" in a formula as the underline that makes the lines before it a heading.
+        # A line of "=" in a formula makes Markdown read the lines before it as a heading. Such a formula goes on after
+        # the heading, so it is not treated as one inside a line.
         outside = found.inline and not found.cells and self._line(region.end - 1) >= found.end
         return _Place(first=found.first, end=found.end) if outside else found
 
@@ -204,7 +208,7 @@ class _Writer:
         return f"\n{inner}{'' if self._text[past].isalpha() else _JOINER}"
 
     def _past(self, end: int, where: _Place) -> int:
-        """Return where the paragraph continues after a formula: on the same line, or after the prefix of the next."""
+        """Return where the paragraph continues after a formula: on the same line, or after the next line's prefix."""
         text = self._text
         if end < len(text) and text[end] not in "\r\n":
             return _space(text, end)

@@ -73,7 +73,7 @@ _NOT_NEWS = re.compile(
     r"timestamps?|(?:rows?|records|commits|entries) (?:of|from|in)|history of|who wrote|(?:fox|sky|fake) news|"
     r"(?:in|with|using|mit) (?:python|java|php|ruby|rust|go|bash|excel|c#|c\+\+|swift|kotlin|r))(?!\w)"
 )
-"""Signs of a question about a program, a word or the past, whatever period it names."""
+"""Matches signs of a question about a program, a word or the past; it is not about news, whatever period it names."""
 _NOT_LATEST = re.compile(r"(?:\bat(?: the)?|\bno later than the|\bam) $")
 _CURRENT = re.compile(rf"{_EDGE}current{_END}")
 _NOT_CURRENT_BEFORE = re.compile(
@@ -117,9 +117,9 @@ def max_age_days(question: str, recency: Recency | None = None) -> int | None:
 def newest_source_line(question: str, sources: Sequence[Source], *, today: date, recency: Recency | None = None) -> str:
     """Return "Newest source: 3 May 2026." if the newest source is older than the question asks for, else "".
 
-    `sources` are the sources that the answer cites. A source's `date` counts, which is shown with it, not its
-    `last_updated`, the day on which a service last saw a change. If no source has a date, the line says so; without
-    sources the string is empty.
+    `sources` are the sources that the answer cites. The age of a source comes from its `date`, which is also shown with
+    it. Its `last_updated`, the day on which a service last saw a change, does not count. If no source has a date, the
+    line says so; without sources the string is empty.
     """
     days = max_age_days(question, recency)
     if days is None or not sources:
@@ -169,7 +169,7 @@ def _searchable(question: str) -> str:
     if len(question) > 2 * _LONGEST_QUESTION:
         question = f"{question[:_LONGEST_QUESTION]} {question[-_LONGEST_QUESTION:]}"
     unquoted = _QUOTED.sub(" ", question)
-    # If the whole question is in quotation marks, it is read as it is.
+    # Quoted text is left out, unless the whole question is in quotation marks.
     said = unquoted if any(character.isalnum() for character in unquoted) else question
     return " ".join(unicodedata.normalize("NFC", said).split()).casefold()
 

@@ -25,7 +25,7 @@ _ABOVE = dict(
 _BELOW = dict(zip("0123456789+−-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 _SCRIPTS = "".join([*_ABOVE.values(), *_BELOW.values()])
 _RAISED = {"∘": "°", "°": "°", "′": "′", "″": "″"}
-"""The characters for powers that consist of one sign which is raised by itself, such as the degree sign."""
+"""The characters for powers of one sign, such as `^∘` for degrees. They are raised without being superscripts."""
 _SPACES = {
     ",": "\u2009", ":": "\u205f", ";": "\u2004", " ": " ", "!": "", "quad": "\u2003", "qquad": "\u2003\u2003",
 }  # fmt: skip
@@ -73,7 +73,7 @@ class _Kind(Enum):
 
 @dataclass(frozen=True)
 class _Atom:
-    """A piece of a formula. `macro` says that it comes from a control word, which a space after it may only end."""
+    """A piece of a formula. `macro` is True for a control word; a space after it may be there only to end the word."""
 
     text: str
     kind: _Kind = _Kind.ORDINARY
@@ -334,7 +334,7 @@ def _only_ends_a_word(atoms: Sequence[_Atom], index: int) -> bool:
 
 
 def _binds(before: str) -> bool:
-    """Return whether a text that ends in this character would bind to a fraction after it."""
+    """Return whether a fraction after the character `before` could be read as joined to it, as in `2a/b`."""
     return bool(before) and (before.isalnum() or before in ")]}/′″°!|%^√" or before in _SCRIPTS)
 
 

@@ -49,7 +49,7 @@ SMALLEST = Limits(per_second=1, per_minute=50)
 """Perplexity's limits for the answers of a new key."""
 
 TIERS = ((0, 50), (50, 150), (250, 500), (500, 1_000), (1_000, 2_000))
-"""The answers per minute that Perplexity allows, by the dollars spent there."""
+"""Pairs of the dollars spent at Perplexity and the answers per minute that Perplexity then allows."""
 
 DEFAULT_LIMITS: Mapping[tuple[str, CallKind], Limits] = {
     ("perplexity", "answer"): SMALLEST,
@@ -132,7 +132,7 @@ class _Lane:
 
     @property
     def probes(self) -> bool:
-        """Whether a call was sent since the end of a stop."""
+        """Whether a call was sent after a stop to find out whether the service accepts calls again."""
         return self.stopped_until is not None and bool(self.left) and self.left[-1] >= self.stopped_until
 
     @property

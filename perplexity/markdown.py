@@ -140,13 +140,13 @@ class Document:
         return lines[start], lines[min(end, len(lines) - 1)]
 
     def _inline_ranges(self) -> Iterator[tuple[int, int]]:
-        """Yield the paragraphs and headings, beyond whose ends inline code cannot go on."""
+        """Yield the ranges of paragraphs and headings; inline code never continues beyond their ends."""
         for block in self.blocks:
             if block.kind in _WITH_TEXT:
                 yield self._range(block.start, block.text_end)
 
     def _cells(self) -> Iterator[tuple[int, int]]:
-        """Yield the cells of the tables, beyond whose edges inline code and LaTeX cannot go on."""
+        """Yield the ranges of the cells of tables; inline code and LaTeX never continue beyond their edges."""
         for block in self.blocks:
             if block.kind is BlockKind.TABLE:
                 for line, after in pairwise(self.lines[block.start : block.end + 1]):
@@ -206,7 +206,10 @@ def _paired(runs: Sequence[tuple[int, int]], literal: set[int]) -> Iterator[Regi
 
 
 def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -> Iterator[Region]:
-    """Yield LaTeX outside code. It never crosses a blank line or a cell's edge, and is never a price: "$5 and $6"."""
+    """Yield LaTeX outside code.
+
+    LaTeX never crosses a blank line or the edge of a cell. Prices, as in "$5 and $6", are no LaTeX.
+    """
     edges = [(0, 0), *((region.start, region.end) for region in code), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(edges):
         if not may_have_math(text[start:end]):
@@ -220,7 +223,7 @@ def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -
 
 
 def _spaced(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """Yield candidates for formulas with empty lines around them; a sign that ends a formula does not begin one."""
+    """Yield candidates for formulas with empty lines around them, without signs that close an earlier formula."""
     while match := _SPACED_MATH.search(text, start, end):
         sign = match.start("all")
         above = text.rfind("\n\n", start, sign)
@@ -291,10 +294,11 @@ def _environments(text: str, start: int, end: int) -> dict[int, int]:
 def looks_like_maths(content: str, opener: str) -> bool:
     r"""Return whether the text between an opener of LaTeX and its closer is a formula.
 
-    The text is no formula if it stands between two prices or in brackets that are only escaped, as in `\[sic\]`, or if
-    it consists of words.
+    The following texts are no formulas: words, a text between two prices, and a text in brackets that are only escaped,
+    as in `\[sic\]`.
     """
-    # Brackets that are only escaped do not stand on lines of their own.
+    # A text that begins a new line after its opening bracket is a formula, since brackets that are only escaped stand
+    # inside a line.
     if _COMMAND.search(content) or (opener == r"\[" and content.startswith("\n") and content.strip()):
         return True
     content = content.strip()

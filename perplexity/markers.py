@@ -14,7 +14,7 @@ DASHES = r"\-‐‑‒–—―−﹣－~～〜"
 
 _SPACES = r"[ \t\u00a0\u2009\u202f\u3000]{0,8}"
 _DASH = rf"{_SPACES}[{DASHES}]{_SPACES}"
-# No service counts from 0, so [0-9] is text. A date such as [10-2025] is text, too.
+# `[0-9]` stays text, because no service counts from 0. A date such as `[10-2025]` stays text, too.
 _ITEM = rf"(?:web:)?(?!0+{_DASH})\d{{1,3}}(?:{_DASH}(?:web:)?(?!(?:19|20)\d\d(?!\d))\d+)?"
 OPEN = r"(?:\\?\[|【|［)"
 NUMBERS = rf"{_SPACES}{_ITEM}(?:{_SPACES}[,;，；、]{_SPACES}{_ITEM})*{_SPACES}"

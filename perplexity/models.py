@@ -36,9 +36,10 @@ _VENDOR_MODEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}/[a-z0-9][a-z0-9._:-]{0,126
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """The model of an answer: an effort, or a pinned `vendor/model`, for which `effort` only sets the time limit.
+    """The model of an answer: an effort, or a pinned `vendor/model`.
 
-    `name` is the requested name; `reasons` says whether a pinned model is asked to think first.
+    `name` is the requested name. `reasons` says whether a pinned model is asked to think first. For a pinned model,
+    `effort` only sets the time limit and, if `reasons` is True, how hard the model thinks.
     """
 
     effort: Effort
@@ -86,7 +87,8 @@ def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Eff
         return Target(effort=reasoning_effort if reasoning else "fast")
     name = model.strip().lower()
     sonar = _RETIRED.sub("sonar", name.removeprefix("perplexity/"))
-    # Of the Sonar models only `perplexity/sonar` can be pinned.
+    # `perplexity/sonar` is the name of a model that can be pinned. Any other name of a Sonar model stands for an
+    # effort.
     name = sonar if sonar in SONAR and name != "perplexity/sonar" else name
     if name in SONAR:
         return Target(effort=SONAR[name] or reasoning_effort, name=name)

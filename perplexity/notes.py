@@ -111,7 +111,8 @@ def agent_fallback_notice(read: Answer | SearchResults) -> str:
 
 
 def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
-    # If the reply's own provider is an agent that failed, the reply consists of what the agent had found before.
+    # If the provider of the reply is among the failed ones, it is an agent that failed, and the reply is made of the
+    # pages that the agent had found before.
     own = any(attempt.provider == reply.provider for attempt in reply.failed)
     if isinstance(reply, SearchResults):
         what = say("these are pages that it had found") if own else say("these are pages from {provider}")
@@ -127,7 +128,10 @@ def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
 
 
 def fallback_sentence(failed: Sequence[Attempt], what: str, *, unset: str = "") -> str:
-    """Return "Perplexity could not be reached; these are pages from DuckDuckGo.", with `what` as its end."""
+    """Return "Perplexity could not be reached; these are pages from DuckDuckGo.", with `what` as its end.
+
+    The text is empty if nothing failed and no variable is `unset`.
+    """
     why = [say("{variable} is not set").format(variable=unset)] if unset else []
     why += attempt_reasons(failed)
     return f"{join_clauses(why)}; {what}." if why else ""
@@ -169,7 +173,10 @@ def _cut(answer: Answer, question: Question | None) -> str:
 
 
 def _other_model(answer: Answer, question: Question | None) -> str:
-    """Return a sentence if another model answered; empty if a note says so or the default model was requested."""
+    """Return a sentence if another model than the requested one answered; otherwise empty.
+
+    Also empty if a note already names the model, or if the default model was requested.
+    """
     named, model = question.model if question else None, answer.model
     if not named or not model or named == DEFAULT_MODEL or _plain(named) == _plain(model):
         return ""

@@ -26,10 +26,10 @@ Result = TypeVar("Result")
 Clock = Callable[[], float]
 
 CHAIN_PAUSE_SECONDS = 10.0
-"""The most seconds of all pauses for one question to a chain, so that the asker soon hears that nobody answers."""
+"""The most seconds that all pauses for one question to a chain may take, so that the asker soon hears of a failure."""
 
 MAX_PAUSE_SECONDS = 60.0
-"""The longest pause that a service may ask for; after a request for a longer one, no retry is made at this service."""
+"""The longest pause in seconds that a service may ask for; if it asks for a longer one, it gets no retry."""
 
 MAX_RETRY_AFTER_SECONDS = 86_400.0
 """The longest wait that is taken from `Retry-After`: a day."""
@@ -94,9 +94,9 @@ class Deadline:
 class Retries:
     """The retries of one question at all services together.
 
-    `made` is the number of retries so far, and `seconds` are left for further pauses. `may_retry` returns whether the
-    failed service may be asked again. If a limiter decides when calls may be sent, `turn` waits until it allows a call,
-    and a refusal because of a rate is not retried here.
+    `made` is the number of retries so far, and `seconds` is the time that is left for further pauses. `may_retry`
+    returns whether the failed service may be asked again. If a limiter decides when calls may be sent, `turn` waits
+    until it allows a call, and a refusal because of a rate is not retried here.
     """
 
     made: int = 0
@@ -122,9 +122,10 @@ class Retrier:
         retries: Retries | None = None,
         before_retry: Callable[[PerplexityError], Awaitable[None]] | None = None,
     ) -> Result:
-        """Return the first result. Raises the last error, or TimedOut; `retryable` says which errors are worth a retry.
+        """Return the result of the first attempt that succeeds. Raises the last error, or TimedOut.
 
-        `retries` are the question's retries so far, at other services too. `before_retry` is awaited after each pause.
+        `retryable` returns whether an error is worth a retry; the default is `is_retryable`. `retries` are the
+        question's retries so far, including those at other services. `before_retry` is awaited after each pause.
         """
         retries = retries or Retries()
         while True:
@@ -173,7 +174,7 @@ def is_retryable_unpaid(error: PerplexityError) -> bool:
     """Return whether a search or a request for a list may be repeated.
 
     Such a request costs nothing until it is answered, so it may also be repeated after an unreadable reply with status
-    200. A model's answer has been paid for by then.
+    200. For a question to a model, this would be wrong, because an unreadable reply has been paid for.
     """
     return is_retryable(error) or (isinstance(error, MalformedResponse) and not error.too_large)
 

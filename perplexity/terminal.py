@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 # C0 except tab and line feed, DEL, C1; the marks that reorder text (https://trojansource.codes); line separators that
-# some terminals obey; halves of characters, which cannot be encoded.
+# some terminals obey; half surrogate pairs, which cannot be encoded.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )

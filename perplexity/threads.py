@@ -17,7 +17,10 @@ Params = ParamSpec("Params")
 Computed = TypeVar("Computed")
 
 MAX_WORKERS = 2
-"""The most threads that compute: each makes the loop wait up to 5 ms for its turn (`sys.getswitchinterval`)."""
+"""The most threads that compute at once.
+
+Each of them makes the event loop wait up to 5 ms for its turn (`sys.getswitchinterval`).
+"""
 
 _pool = ThreadPoolExecutor(max_workers=MAX_WORKERS, thread_name_prefix="computing")
 
@@ -58,7 +61,8 @@ class DaemonThreads:
     async def run(self, call: Callable[[], Result]) -> Result:
         """Wait for a free thread, then for the result of `call`. Raises the errors of `call`.
 
-        Raises ConnectionFailed if the system cannot start another thread; the place is then free again.
+        Raises ConnectionFailed if the system cannot start another thread; this call then no longer counts towards the
+        limit.
         """
         await self._places.acquire()
         loop = asyncio.get_running_loop()
@@ -104,7 +108,7 @@ def start_daemon(call: Callable[[], Result]) -> Future[Result]:
     future.set_running_or_notify_cancel()
 
     def work() -> None:
-        # Includes `BaseException`, or the caller would wait for ever.
+        # `BaseException` is caught and passed on, too; otherwise the caller would wait for ever.
         try:
             result = call()
         except BaseException as error:  # noqa: BLE001 - raised again where the caller waits

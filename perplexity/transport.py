@@ -1,7 +1,7 @@
 """The only HTTP client of this package, which sends a request and returns a status, headers and bytes.
 
-Proxies are found here: if the HTTP library looked for them itself, it would also read the user's .netrc, and an entry
-there for the service's host makes it refuse our own Authorization header.
+This module finds the proxies itself. If the HTTP library did, it would also read the user's .netrc, and refuse our own
+Authorization header if that file has an entry for the service's host.
 
 An address on this machine never has a proxy, whatever the environment says: a proxy elsewhere could not reach it, and
 would receive the key.
@@ -68,7 +68,10 @@ def named_proxy(url: str, *, own: tuple[str, str] | None = None, https_by_http: 
 
 
 def check_proxies() -> None:
-    """Raise ConnectionFailed for an unusable proxy of any address, since some libraries open all proxies."""
+    """Raise ConnectionFailed if any proxy in the environment is unusable, since some libraries open all of them.
+
+    Nothing is checked if NO_PROXY exempts all hosts.
+    """
     proxies = getproxies()
     if "*" in [host.strip() for host in proxies.get("no", "").split(",")]:
         return
@@ -136,9 +139,10 @@ _CHUNK = 64 * 1024
 
 
 class Session(Protocol):
-    """An `aiohttp.ClientSession`, as far as it is used here.
+    """The part of `aiohttp.ClientSession` that is used here.
 
-    That class is not completely typed (aiohttp 3.14), so a signature that names it would not be, either.
+    That class is not completely typed (aiohttp 3.14), so a signature that names it would not be completely typed,
+    either.
     """
 
     @property
@@ -166,7 +170,7 @@ class StreamingResponse(NamedTuple):
 Accept = Literal["application/json", "text/event-stream"]
 _JSON_TYPE: Accept = "application/json"
 _SLICE = 3 * 128 * 1024
-"""The bytes of a file that are encoded at once; Python's other threads wait for that about 3 ms."""
+"""The bytes of a file that are encoded at once. Python's other threads wait about 3 ms for each such piece."""
 
 
 def _encode(body: JSON, write_file: Callable[[Attachment], str]) -> str:
@@ -182,7 +186,10 @@ def _recorded(file: Attachment) -> str:
 
 
 def _with_files(text: str, files: Mapping[str, bytes]) -> bytes:
-    """Return the body with each file's mark replaced by the file in base64; `files` have the order of their marks."""
+    """Return the body with each file's mark replaced by the file in base64.
+
+    `files` maps each mark to the content of its file, in the order of the marks in `text`.
+    """
     pieces = []
     for mark, data in files.items():
         before, text = text.split(mark, 1)
@@ -310,7 +317,7 @@ class Transport:
             sent = await log.record(self._host, self._base_path + path, kept, before_sending=before_sending)
         try:
             response: aiohttp.ClientResponse = await self._session().request(
-                # A redirect would take the key to any host.
+                # Redirects are not followed, because they would take the key to any host.
                 method,
                 f"{self.base_url}{path}",
                 data=content,
@@ -326,8 +333,8 @@ class Transport:
             failure = _connection_failed(error, sent=False)
         if log is not None and sent is not None and not getattr(failure, "sent", True):
             log.remove(sent)
-        # If this error were raised above, the library's error would become its context, and that error may contain the
-        # request's headers.
+        # The error is raised outside of the `except` blocks. Otherwise the library's error would become its context,
+        # and that error may contain the request's headers.
         raise failure
 
     async def close(self) -> None:

@@ -132,8 +132,8 @@ class Question:
     resumable: bool = True
     """Whether a background run continues, and can be resumed, after the task that waits for it was cancelled.
 
-    Otherwise the run is then cancelled at the service. After a time-out or an error of `on_run`, the run is cancelled
-    in any case.
+    If False, the run is cancelled at the service together with the task. After a time-out or an error of `on_run`, the
+    run is cancelled in any case.
     """
 
     retries: Retries | None = field(default=None, compare=False, repr=False)

@@ -13,7 +13,7 @@ from perplexity.filters import MAX_HOST_LENGTH, punycode
 
 MAX_URL_LENGTH = 2000
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
-# Matches a name that is its own punycode.
+# Matches a name that is its own punycode, so that it need not be encoded.
 _ASCII_HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
 _PORTS = {"http": 80, "https": 443}
 _STRAY_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
@@ -27,9 +27,9 @@ _MENTION = re.compile(r"@(?=(?:here|channel|everyone|group))", re.IGNORECASE)
 def safe_url(url: str) -> str | None:
     """Return the address in the one form in which it is linked and compared; None if it must stay text.
 
-    Linked are http and https addresses of up to 2,000 characters without a user name, control or direction characters.
-    The host is in lower case and punycode, a default port is left out, and characters that could end a link early
-    (brackets, quotes, spaces, pipes, letters outside ASCII) are percent-encoded.
+    An address is linked if it is http or https, has up to 2,000 characters and contains no user name, and no control or
+    direction characters. The host is in lower case and punycode, a default port is left out, and characters that could
+    end a link early (brackets, quotes, spaces, pipes, letters outside ASCII) are percent-encoded.
     """
     url = url.strip()
     if len(url) > MAX_URL_LENGTH or any(unicodedata.category(c) in _UNSEEN for c in url):

@@ -66,12 +66,12 @@ log = logging.getLogger(__name__)
 NAME = "Agent"
 
 ToolFactory = Callable[[Question], Sequence[Tool]]
-"""A function that returns the tools for one question, so that the tools can apply its filters."""
+"""A function that returns the tools for one question; the tools can apply the question's filters."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentLimits:
-    """The limits of one run: model calls, tool calls, and seconds in all.
+    """The limits of one run: calls of the model (`steps`), calls of tools (`calls`), and `seconds` in all.
 
     `retries` is the number of times that a call of the model is repeated after a transient error.
     """
@@ -85,9 +85,9 @@ class AgentLimits:
 class WebAgent:
     """Answers with a model that calls tools.
 
-    `model` is a model of pydantic-ai, such as from `build_model`, and is closed with the agent. `on_attempt` is called
-    with the result of each run, whose cost is that of the model alone; the default logs it. `clock` is monotonic, `now`
-    returns seconds since 1970.
+    `model` is a model of pydantic-ai, such as one from `build_model`; it is closed together with the agent.
+    `on_attempt` is called with the `Attempt` of each run, which has the cost of the model's calls, but not that of the
+    tools; by default, the attempt is logged. `clock` is monotonic, `now` returns seconds since 1970.
     """
 
     name = NAME
@@ -121,8 +121,9 @@ class WebAgent:
     async def answer(self, question: Question) -> Answer:
         """Return the answer, or passages of the pages that the run found before it failed or reached a limit.
 
-        The tools apply the question's `filters`; pages outside their domains are removed here. The question's `model`
-        and `reasoning` are ignored. Raises any PerplexityError if nothing was found: TimedOut or RunFailed for a limit.
+        The tools apply the question's `filters`, and pages outside the domains of the filters are removed here. The
+        question's `model` and `reasoning` are ignored. Raises InvalidRequest for an invalid question. If nothing was
+        found, raises the PerplexityError that ended the run; for a limit, this is TimedOut or RunFailed.
         """
         started, registry = self._clock(), SourceRegistry()
         filters = validate(question.filters)
@@ -135,7 +136,7 @@ class WebAgent:
         if isinstance(ended, Answer):
             return replace(ended, seconds=self._clock() - started)
         answer = await run_in_thread(partial_answer, ended, messages, registry, question, provider=NAME)
-        # The cost of the answer includes that of the run.
+        # The usage of the answer includes the cost of the run, so the attempt is listed without its cost.
         return replace(answer, failed=without_costs([attempt]), seconds=self._clock() - started)
 
     async def _try_run(
@@ -150,7 +151,7 @@ class WebAgent:
             return TimedOut("the run ran out of time", provider=NAME)
         except PerplexityError as error:
             return error
-        except Exception as error:  # noqa: BLE001 - whatever fails, what was found is worth an answer
+        except Exception as error:  # noqa: BLE001 - whatever fails, the pages found so far are worth an answer
             if not isinstance(error, AgentRunError):
                 log.error("agent.broke", extra={"error": type(error).__name__})
             return translate_error(error, provider=NAME, now=self._now())
@@ -204,11 +205,13 @@ def build_model(
 ) -> Model:
     """Return the model with this name, such as `vendor/model`; a private endpoint may need no key.
 
-    OpenRouter reports its cost and some of its errors in its own form, which pydantic-ai supports. `open_timeout` is
-    the time in seconds for opening a connection, `ca_bundle` as for `PerplexityClient`. Raises InvalidRequest for
-    OpenRouter without a key and for an invalid `open_timeout` or `ca_bundle`, ConnectionFailed for an unusable proxy in
-    the environment. The key for `base_url` that a task brings
-    along (`perplexity.scope`) is used instead of `api_key`.
+    A model at OpenRouter gets a class of its own from pydantic-ai, because OpenRouter reports its cost and some of its
+    errors in its own form. `open_timeout` is the time in seconds for opening a connection; `ca_bundle` is as for
+    `PerplexityClient`. If the task has a key of its own for `base_url` (`perplexity.scope`), that key is used instead
+    of `api_key`.
+
+    Raises InvalidRequest for OpenRouter without a key and for an invalid `open_timeout` or `ca_bundle`,
+    ConnectionFailed for an unusable proxy in the environment.
     """
     if not (loopback := is_loopback(urlsplit(base_url).hostname or "")):
         check_proxies()
@@ -227,7 +230,7 @@ def _adapted(provider: Provider[AsyncOpenAI], base_url: str, seconds: float) -> 
 
     Raises InvalidRequest for an invalid time.
     """
-    # The pool has no limit, because pydantic-ai would replace four equal limits by its own.
+    # `pool` is None so that the four limits are not equal: pydantic-ai would replace four equal limits by its own.
     provider.client.timeout = Timeout(DEFAULT_HTTP_TIMEOUT, connect=checked_open_timeout(seconds), pool=None)
     # The SDK has no public name for its HTTP client.
     provider.client._client.event_hooks["request"] += [_note_request, partial(_use_own_key, base_url)]
@@ -249,7 +252,7 @@ async def _note_request(request: Request) -> None:
 
 
 def _own_client(base_url: str, ca_bundle: str) -> AsyncClient:
-    """Return a client with the same proxy as this package's other requests, and without one for this machine.
+    """Return a client that uses the same proxy as this package's other requests, and none for this machine.
 
     The client keeps no idle connections, because pydantic-ai does not close a client that it is given.
     """
@@ -323,9 +326,9 @@ _QUERY_ARGUMENTS = ("query", "prompt")
 
 
 def to_pydantic_tool(tool: Tool, registry: SourceRegistry, *, max_calls: int) -> AgentTool[None]:
-    """Return the tool for an agent; its results are registered, and reach the model with the run's numbers.
+    """Return the tool for an agent; the tool adds its results to `registry`, and the model gets the run's page numbers.
 
-    After `max_calls` calls of any tools in the run, no call is made, and the model is told to answer.
+    After `max_calls` calls of any tools in the run, the tool makes no call and tells the model to answer.
     """
 
     async def call(**arguments: JSON) -> str:
@@ -337,7 +340,8 @@ def to_pydantic_tool(tool: Tool, registry: SourceRegistry, *, max_calls: int) ->
             registry.queries.append(query)
         result = await tool.run(arguments)
         if isinstance(result, Failure):
-            # Its text may contain addresses that no tool returned, so only its cost counts.
+            # The text of a failure may contain addresses that no tool returned, so no pages are registered, only the
+            # cost.
             registry.add_cost(result.cost_usd)
             return result
         return registry.add(await run_in_thread(parse_tool_result, result))

@@ -1,4 +1,4 @@
-"""A model that makes each call within a context manager, which is told the call's cost or error."""
+"""A model that makes each call within a context manager, and tells the context manager the call's cost or error."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _ADDRESS = re.compile(rf"(?:{_LABEL.pattern})<?(?P<url>https?://[^\s<>]+)>?")
 
 @dataclass(frozen=True, kw_only=True)
 class ToolResult:
-    """A tool's result. Markers in `text` refer to the numbers of `sources`, which the tool gave them.
+    """A tool's result. The markers in `text` are the numbers that the tool gave the `sources`.
 
     `notes` and the line `stand_in` are for the person who asked; `cost_usd` is the cost of the call, None if unknown.
     """
@@ -96,7 +96,7 @@ def _decode_result(result: str) -> Mapping[str, JSON] | Sequence[JSON] | None:
 def _parse_json(decoded: Mapping[str, JSON] | Sequence[JSON], result: str) -> ToolResult:
     """Parse a list of pages, or an object with pages in `results` or `web_results`, or addresses in `citations`.
 
-    Markers in `content` are positions in `citations`, or the pages' own ids.
+    A marker in `content` is the position of an address in `citations`, from 1, or the id of a page.
     """
     if not isinstance(decoded, Mapping):
         pages = merge(as_objects(decoded))
@@ -154,7 +154,8 @@ class SourceRegistry:
         if result.stand_in and result.stand_in not in self.stand_ins:
             self.stand_ins.append(result.stand_in)
         numbered = {source: self._register(source) for source in result.sources if safe_url(source.url)}
-        # The run's markers may be shorter than the tool's, which leaves space for more text, but not for twice as much.
+        # The run's markers may be shorter than the tool's, so the text may shrink, but never to less than half. Twice
+        # `MAX_TEXT` characters are therefore enough.
         cited = number_citations(result.text[: 2 * MAX_TEXT], tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
         return (
@@ -221,7 +222,7 @@ def partial_answer(
     *,
     provider: str,
 ) -> Answer:
-    """Return passages of a stopped run's pages. Raises the error, with the cost of the run, if there are none."""
+    """Return an answer of passages from a stopped run's pages. If there are none, raise `error` with the run's cost."""
     try:
         pages = SearchResults(results=registry.sources, provider=provider)
         found = passages_answer(filter_results(pages, question.filters.enforced), question.text)
@@ -299,7 +300,10 @@ _ERRORS: Sequence[tuple[type[Exception], type[PerplexityError], str]] = (
     (UsageLimitExceeded, RunFailed, "the run used all its steps without an answer"),
     (Exception, RunFailed, "the run failed unexpectedly"),
 )
-"""The first matching class counts; subclasses come before their bases."""
+"""The classes of the library's errors, with the class and the message of the error that replaces each.
+
+The first matching class counts; subclasses come before their bases.
+"""
 
 
 def translate_error(error: Exception, *, provider: str, now: float) -> PerplexityError:

@@ -1,4 +1,4 @@
-"""An agent's two tools on a provider: search and ask, both within the question's filters."""
+"""Two tools for an agent: one searches with a provider, one asks it, both within the question's filters."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def _evidence(excerpt: str) -> str:
 
 
 def build_messages(claim: str, pages: Sequence[Source], *, today: date) -> tuple[Message, ...]:
-    """Return the messages that ask for a passage on a claim; neither the claim nor a page can close its section."""
+    """Return the messages that ask for a passage on a claim. Neither claim nor pages can close the tags around them."""
     listed = "\n\n".join(
         f"[{page.number}] {one_line(page.title)} ({one_line(page.date or 'undated')})\n{one_line(page.snippet)}"
         for page in pages
@@ -221,9 +221,10 @@ def parse_passage(reply: str) -> ChosenPassage | None:
 
 
 def judge(claim: str, passage: ChosenPassage | None, pages: Sequence[Source]) -> CheckedClaim:
-    """Return a claim with the passage that a model picked, if the page has it, and a verdict if its words decide.
+    """Return a claim with the passage that a model picked, and with the verdict of the rules on that passage.
 
-    If another page says the opposite, both are returned. `pages` are `usable_pages`.
+    If the page does not have the passage, the claim is unclear and has no passage. If another page says the opposite,
+    the passages of both pages are returned. `pages` are the result of `usable_pages`.
     """
     if passage is None or not passage.quote:
         return _unclear(claim, UNREADABLE if passage is None else NOTHING_SAID)
@@ -288,7 +289,7 @@ def _unclear(claim: str, reason: str) -> CheckedClaim:
 
 
 def _summary(outcomes: Sequence[_Outcome], *, seconds: float) -> CheckedClaims:
-    """Return the outcomes together. Raises the error of the first search if all searches failed."""
+    """Return the outcomes as one result. Raises the error of the first search if all searches failed."""
     cost_usd = total_cost(outcome.cost_usd for outcome in outcomes)
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     if len(errors) == len(outcomes) and not any(map(is_empty_result, errors)):

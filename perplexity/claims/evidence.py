@@ -202,8 +202,9 @@ def decide(claim: str, sentence: str, title: str = "", before: str = "", after: 
 def opposes(claim: str, verdict: Verdict, sentence: str, *around: str) -> bool:
     """Return whether a sentence gives the opposite of `verdict`.
 
-    If it has more or fewer negations than the claim, hearsay counts too. `around` is the title and the neighbouring
-    sentences, as in `decide`.
+    If the sentence has as many negations as the claim, `decide` must return the opposite verdict. Otherwise the words
+    alone are compared, so that a sentence of hearsay counts, too. `around` is the title and the neighbouring sentences,
+    as in `decide`.
     """
     other = Verdict.CONTRADICTED if verdict is Verdict.SUPPORTED else Verdict.SUPPORTED
     loosely = _compare(claim, sentence, strict=False)
@@ -349,7 +350,11 @@ def _is_opposite(word: _Word, other: _Word) -> bool:
 
 
 def _is_rounded(one: Quantity, two: Quantity, *, about: bool) -> bool:
-    """Return whether two figures may be the same, rounded."""
+    """Return whether two figures may be the same, rounded.
+
+    With `about`, they may differ by a fifth of `two`. A figure whose value is a text, such as a version, is never
+    excluded.
+    """
     if not isinstance(one.value, Decimal) or not isinstance(two.value, Decimal):
         return True
     step = max(Decimal(1).scaleb(int(value.normalize().as_tuple().exponent)) for value in (one.value, two.value))
@@ -400,8 +405,8 @@ def _agrees(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool, 
 def _alignments(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool) -> Iterator[list[int]]:
     """Yield lists of the places at which a sentence has the claim's words.
 
-    The claim's first word, names and figures keep their order. Words after a preposition may be anywhere. If
-    `differing`, exactly one word is the opposite of the claim's.
+    The claim's first word and its names, figures and negations keep their order. Other words, among them names and
+    figures after a preposition, may be anywhere. If `differing`, exactly one word is the opposite of the claim's.
     """
     fixed = [at == 0 or _has_a_part(word) for at, word in enumerate(claim)]
     wanted = [
@@ -435,20 +440,26 @@ def _has_a_part(word: _Word) -> bool:
 
 
 def _may_be_said_otherwise(word: _Word, before: _Word, found: Sequence[_Word]) -> bool:
-    """Return whether a word is probably the verb before a figure; the sentence may use another verb."""
+    """Return whether a word of a claim is probably a verb for which the sentence uses another word.
+
+    `before` is the claim's word before it; if `before` is a figure, the word is not taken for a verb.
+    """
     small = not (word.capital or word.in_phrase or word.is_negator or word.value or before.value)
     return small and not any(_is_same(word, one) or _is_opposite(word, one) for one in found)
 
 
 def _is_linked_alike(word: _Word, other: _Word, *, first: bool) -> bool:
-    """Return whether the prepositions before two words agree; before the claim's first word there may be no others."""
+    """Return whether the prepositions before a claim's word and before a sentence's word agree.
+
+    If the word is the claim's `first`, the sentence may have no other preposition before it.
+    """
     mine, theirs = set(word.links), set(other.links)
     alike = mine & _ROLES == theirs & _ROLES and (mine == theirs or not (mine - _LOOSE and theirs - _LOOSE))
     return alike and not (first and theirs - mine - {";", "and", "that"})
 
 
 def _same_time(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
-    """Return whether claim and sentence are both in the present, or both in the past."""
+    """Return False if one of claim and sentence is in the present and the other in the past; otherwise True."""
     forms = frozenset[str]().union(*(found[at].forms for at in range(min(places), max(places) + 1)))
     wanted = frozenset[str]().union(*(word.forms for word in claim))
     return not any(
@@ -479,7 +490,7 @@ def _is_title(head: Sequence[_Word]) -> bool:
 
 
 def _is_event(claim: Sequence[_Word]) -> bool:
-    """Return whether a claim reports a single event, without a word of extent."""
+    """Return whether a claim reports a single event, and contains neither a superlative nor a word such as "all"."""
     measured = any(word.text in _EXTENT or _SUPERLATIVE.fullmatch(word.text) for word in claim)
     return not measured and any(map(_is_verb, claim))
 
@@ -518,7 +529,7 @@ def _is_harmless(more: Sequence[_Word], before: _Word, after: _Word, *, is_first
         return False
     if more[0].links:  # "exports of cars" are not all exports.
         return not is_first or bool(more[0].forms)
-    # Nor are electric cars all cars, and the rival of a firm is not the firm.
+    # Likewise, "electric cars" are not all cars, and "the rival of a firm" is not the firm.
     counted, named = isinstance(before.value, Quantity), before.capital and any(map(_has_a_part, more))
     return not more[0].glued or not (counted or named)
 
@@ -530,7 +541,10 @@ def _is_part_of_name(word: _Word, claim: Sequence[_Word]) -> bool:
 
 
 def _is_alone(found: Sequence[_Word], places: Sequence[int]) -> bool:
-    """Return whether a sentence names no further day or place; with one, it could be true together with the claim."""
+    """Return whether a sentence has no further date, and no further name between the words of the claim.
+
+    With a further date or name, the sentence could be true together with the claim.
+    """
     more = [(at, word) for at, word in enumerate(found) if at not in places]
     return not any(
         isinstance(word.value, PartialDate) or (word.capital and min(places) < at < max(places)) for at, word in more

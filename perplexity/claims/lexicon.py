@@ -115,7 +115,7 @@ _RATE = _TOLD + (
 _CLAIM = r"\b(?:claims?|statements?|verdicts?|assertions?|everything|all of (?:them|it))\b"
 _RATING = r"\b(?:supported|contradicted|unclear|true|verified|confirmed|correct|proven|false)\b"
 _REASON = r"(?! (?:by|with|before|in|from|against)\b)"
-"""Excludes words that cannot follow a verdict, as in "claims must be supported by evidence"."""
+"""Matches unless a word such as "by" follows: "claims must be supported by evidence" demands no verdict."""
 _ADDRESS = (
     r"\b(?:you are|you're|act as|if you are|dear|hey|attention"
     r"|(?:note|notice|message|instructions?|reminder) (?:to|for))"
@@ -188,7 +188,10 @@ _INSTRUCTIONS = tuple(map(re.compile, (
     # Letters one by one, or letters of two scripts in one word, both of which hide the word from a filter.
     r"(?:\b[a-z][ .\-_*]){7,}[a-z]\b|[a-z][а-яёіјѕԁ][a-z]|[а-яё][a-z][а-яё]|\b[а-яёіјѕԁ][a-z]{2}",
 )))  # fmt: skip
-"""Patterns of text that addresses a model. They are not joined into one, because other threads wait during a search."""
+"""Patterns of text that addresses a model.
+
+They are not joined into one pattern, because other threads wait until the search with a pattern ends.
+"""
 
 
 def _folded(text: str) -> str:
@@ -229,9 +232,10 @@ def addresses_model(text: str) -> bool:
 
 
 def without_instructions(text: str, sentences: Sequence[int]) -> str:
-    """Return a text without the sentence that addresses a model and its neighbours; "" if several sentences do.
+    """Return a text without the sentence that addresses a model, and without the neighbours of that sentence.
 
-    `sentences` are the places where they begin, and finally the text's end.
+    Return "" if several sentences address a model, or if the remaining text still does. `sentences` are the places at
+    which the sentences begin, followed by the text's end.
     """
     if not addresses_model(text):
         return text

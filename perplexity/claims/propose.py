@@ -24,13 +24,13 @@ log = logging.getLogger(__name__)
 MAX_CLAIMS = 8
 """The most claims that are checked of one message."""
 MAX_CLAIM = 300
-"""The most characters of a claim, which is a long sentence."""
+"""The most characters of a claim: the length of a long sentence."""
 MIN_WORDS = 3
 """The fewest words of a claim. In a script without spaces, each letter counts as a word."""
 MAX_MESSAGE = 12_000
 """The most characters of a message that are read, from its beginning."""
 MIN_SHARE = 0.5
-"""The part of a proposed claim's words that the message must have, too."""
+"""The least share of a proposed claim's words that the message must contain."""
 
 _PROMPT = f"""\
 The user gives you a message in <message>. List the claims in it that someone could check on the web: statements about \
@@ -88,7 +88,7 @@ async def propose_claims(
         return ProposedClaims(claims=sentences[:MAX_CLAIMS], may_be_more=may_be_more, cost_usd=error.cost_usd)
     written = parse_block(answer.text) if answer.kind is AnswerKind.MODEL else None
     proposed = await run_in_thread(_of_message, written, text) if written else ()
-    # A model that finds no claim is believed; a model with no claim that is in the message is not.
+    # A reply without claims is believed. A reply whose claims are all foreign to the message is not used.
     from_model = written == () or bool(proposed)
     found = proposed if from_model else await run_in_thread(sentences_to_check, text)
     return ProposedClaims(
@@ -102,7 +102,7 @@ async def propose_claims(
 
 
 def build_messages(text: str) -> tuple[Message, ...]:
-    """Return the messages that ask for the claims of a text; the text cannot close its section."""
+    """Return the messages that ask for the claims of a text; the text cannot close the tag around it."""
     return (
         Message(role="system", content=_PROMPT),
         Message(role="user", content=f"<message>\n{strip_tags(text)}\n</message>"),
@@ -185,7 +185,7 @@ def _word_count(text: str) -> int:
 
 
 def _of_message(claims: tuple[str, ...], message: str) -> tuple[str, ...]:
-    """Return the proposed claims that keep to the words and figures of the message."""
+    """Return the proposed claims that share enough words with the message, and have no figure that it lacks."""
     figures = {figure.value for figure in find_quantities(message)}
 
     def belongs(claim: str) -> bool:
@@ -195,6 +195,9 @@ def _of_message(claims: tuple[str, ...], message: str) -> tuple[str, ...]:
 
 
 def _has_name(sentence: str) -> bool:
-    """Return whether a word after the first has a capital, apart from "I", or the script has no capitals."""
+    """Return whether a word after the first one, except "I", begins with a capital.
+
+    A first character that is neither a capital nor a small letter counts, too, such as a digit or a Chinese character.
+    """
     words = [token.text for token in PageText(sentence).tokens if token.is_word]
     return any(word[0].isupper() or not (word[0].isupper() or word[0].islower()) for word in words[1:] if word != "I")

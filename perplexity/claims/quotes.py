@@ -20,7 +20,7 @@ MAX_SENTENCES, MAX_TOKENS, MAX_QUOTE = 2, 400, 500
 """The most sentences and tokens of a quotation, and the most characters of it that are shown."""
 
 MAX_SENTENCE_LENGTH = 2_000
-"""The most characters that the sentences of a quotation may have together; with more, it counts as not found."""
+"""The most characters that a quotation's sentences may have together; if they have more, the quotation is not found."""
 
 _WIDE = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Letters of scripts without spaces between words. Each is a token, as in `passages`."""
@@ -135,7 +135,7 @@ class PageText:
 
     @cached_property
     def sentences(self) -> list[int]:
-        """The places at which sentences begin, and the end of the text."""
+        """The places at which sentences begin, and finally a place behind the end of the text."""
         starts = [0]
         for end in (match.end() for match in _BREAK.finditer(self.text) if not self._is_abbreviation(match)):
             if self.text[starts[-1] : end].isspace():
@@ -146,8 +146,8 @@ class PageText:
     def find(self, quote: str) -> tuple[Quotation, ...]:
         """Return each occurrence of a quotation in the page, at most 5; empty if a word is not in the page.
 
-        A quotation is also not found if it leaves words out, is too short to say anything, or touches more than two
-        sentences or too long a text.
+        A quotation is also not found if it leaves words out, is too short to say anything, touches more than two
+        sentences, or touches sentences that are too long together.
         """
         needle = _trimmed(PageText(prepare(quote)).tokens)
         if not is_long_enough(needle) or len(needle) > MAX_TOKENS or any(token.text == _ELISION for token in needle):
@@ -160,7 +160,7 @@ class PageText:
         return self.plain(*self.sentences[place : place + 2])
 
     def neighbors(self, place: int) -> tuple[str, str]:
-        """Return the text before and after a sentence, as far as it may withdraw the sentence."""
+        """Return the texts before and after a sentence that are searched for words that withdraw the sentence."""
         begin, end = self.sentences[place : place + 2]
         return self.plain(max(0, begin - _AROUND_BEFORE), begin), self.plain(end, end + _AROUND_AFTER)
 
@@ -231,7 +231,7 @@ class PageText:
 
 
 def is_long_enough(tokens: Sequence[Token]) -> bool:
-    """Return whether tokens are enough words to say anything."""
+    """Return whether tokens have enough words and characters for a quotation that says anything."""
     wide = sum(_is_wide(token) for token in tokens)
     words = sum(token.is_word for token in tokens) - wide
     characters = sum(len(token.text) + 1 for token in tokens)

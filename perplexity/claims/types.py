@@ -25,8 +25,9 @@ class ProposedClaims:
     """The claims of a message; empty if it contains nothing that can be checked.
 
     `from_model` says whether a model wrote them; otherwise they are sentences of the message. `may_be_more` is True if
-    the message is too long to be read whole, or has the most claims that are checked. `cost_usd` is the sum of all
-    charges, None if none is known. `failed` are the failed attempts, without their prices.
+    the message is too long to be read whole, if it has more sentences than are checked, or if a model wrote as many
+    claims as it may. `cost_usd` is the sum of all charges, None if none is known. `failed` are the failed attempts,
+    without their costs.
     """
 
     claims: tuple[str, ...]
@@ -42,7 +43,8 @@ class CheckedClaim:
 
     `quote` is text of `source.snippet`, without Markdown and on one line; an unclear claim may have no quotation and no
     source. If pages disagree, `other_quote` and `other_source` say the opposite. `reason` tells the reader why a claim
-    is unclear; None if the quotation is there and does not decide.
+    is unclear. It is None for other verdicts, and if the claim has the passage that a model picked, but the passage
+    does not decide.
     """
 
     claim: str

@@ -1,1 +1,1 @@
-"""How requests are written and responses are read, one module per wire. Pure."""
+"""The wires, one module each: how the requests of an API are written and its responses are read. Pure."""

@@ -234,7 +234,7 @@ class AgentStream:
         return [TextDelta(text=piece)]
 
     def _rest(self, part: tuple[str, int], full: str) -> list[Event]:
-        """Return an event with the text that the deltas left out; no event if `full` contradicts or repeats them."""
+        """Return an event with the part of `full` that no delta had; no event if `full` contradicts or repeats them."""
         pieces = self._parts.get(part, [])
         if not pieces and "".join(self._pieces).endswith(full):
             return []
@@ -245,7 +245,10 @@ class AgentStream:
         return self._delta(part, full[len(sent) :]) if full.startswith(sent) else []
 
     def _part(self, event: Mapping[str, JSON]) -> tuple[str, int]:
-        """Return the key of a part of a message; some events name the message by only one of its two keys."""
+        """Return the key of a part of a message.
+
+        An event may name the message by its index, by its id or by both; all three give the same key.
+        """
         named = {name: event.get(name) for name in ("output_index", "item_id")}
         keys = [f"{name} {key}" for name, key in named.items() if isinstance(key, (int, str))]
         owner = next((self._owners[key] for key in keys if key in self._owners), keys[0] if keys else "")
@@ -266,7 +269,8 @@ class AgentStream:
         if full != known and full.startswith(known):
             self._pieces.append(full[len(known) :])
             events.append(TextDelta(text=self._pieces[-1]))
-        # An event of a failure stays a failure, whatever the response inside says.
+        # The status in the response counts only in a `completed` event. An event that reports a failure stays a
+        # failure.
         status = (response.get("status") or kind) if kind == "completed" else kind
         answer = build_answer(
             {"id": self.run_id, **response, "status": status},
@@ -291,9 +295,9 @@ INSTRUCTIONS = (
     "Answer from the web search results. Cite each claim right behind it with the id of its search result in square "
     "brackets, such as [1] or [2][3]. Use no other form of citation and do not list the sources at the end."
 )
-"""Instructions for a pinned model, which cites nothing without them.
+"""Instructions for a pinned model, because such a model cites nothing without instructions.
 
-They are not sent with an effort, whose own, better instructions they would replace.
+They are not sent with an effort, because they would replace the effort's own, better instructions.
 """
 
 _SEARCH: dict[str, JSON] = {"type": "web_search"}
@@ -312,7 +316,7 @@ class Agent(Wire):
     takes_files = True
 
     def check(self, question: Question) -> None:
-        """Raise InvalidRequest for a mode, which the Agent API does not have, and for tools that nobody would run."""
+        """Raise InvalidRequest for any mode except "web", and for tools that Perplexity does not run itself."""
         if question.filters.mode not in {None, "web"}:
             allowed = say("answers are drawn from the whole web only; academic and sec are for a search")
             raise InvalidRequest.for_field("mode", question.filters.mode, allowed)
@@ -365,10 +369,10 @@ class Agent(Wire):
 
 
 def _model_fields(target: Target, *, searches: bool) -> dict[str, JSON]:
-    """Return the effort; or the pinned model and the fields that make it search, cite and come to an end.
+    """Return the effort, or the pinned model with the fields that make it search, cite and come to an end.
 
-    The search is forced, since a model that is merely offered it may answer without it. Several steps are allowed,
-    since a single step would be spent on the search. A model that must not search may use no tool at all.
+    The search is forced, because a model that is only offered a search may answer without it. Several steps are
+    allowed, because a single step would be spent on the search. A model that must not search may use no tool at all.
     """
     choice: dict[str, JSON] = {} if searches else {"tool_choice": "none"}
     if target.model is None:

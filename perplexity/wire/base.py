@@ -37,7 +37,7 @@ class StreamReader(Protocol):
         ...
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
-        """Return this library's events for an event of the service. Raises PerplexityError if that is an error."""
+        """Return this library's events for an event of the service. Raises PerplexityError if the event is an error."""
         ...
 
     def finish(self) -> list[Event]:
@@ -73,7 +73,10 @@ class Wire(Protocol):
         ...
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
-        """Return whether an answer with this time limit is read from a stream, since silent connections are cut."""
+        """Return whether the answer is read from a stream, because the connection could be cut if it stayed silent.
+
+        `seconds` is the time limit of the answer.
+        """
         ...
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
@@ -102,7 +105,7 @@ class Wire(Protocol):
 
 
 def common_filters(filters: Filters) -> dict[str, JSON]:
-    """Return the filters that `/search` and the `web_search` tool name alike; days are written MM/DD/YYYY."""
+    """Return the filters that all of Perplexity's APIs name alike, by these names; days are written MM/DD/YYYY."""
     wanted = {
         "search_recency_filter": filters.recency,
         "search_domain_filter": list(filters.domains),
@@ -113,5 +116,5 @@ def common_filters(filters: Filters) -> dict[str, JSON]:
 
 
 def _american(day: date | None) -> str | None:
-    # Not `strftime`, whose %Y has no leading zeros on some systems.
+    # `strftime` is not used, because its %Y has no leading zeros on some systems.
     return None if day is None else f"{day.month:02}/{day.day:02}/{day.year:04}"

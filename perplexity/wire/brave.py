@@ -153,7 +153,7 @@ def _freshness(filters: Filters, *, today: date) -> str | None:
     if not (filters.after or filters.before):
         return _FRESHNESS.get(filters.recency or "")
     first = filters.after or _FIRST_DAY
-    # A period in the future finds nothing; one that ends before it begins is refused.
+    # Brave finds nothing in a period in the future, but refuses a period that ends before it begins.
     last = filters.before or max(today, first)
     return f"{first.isoformat()}to{last.isoformat()}"
 
@@ -168,7 +168,10 @@ def _about_languages(languages: Sequence[str]) -> str:
 
 
 def _size(query: Query, *, path: str) -> dict[str, str]:
-    """Return the parameters that limit the results, under the endpoint's own names, and switch bold tags off."""
+    """Return the parameters that limit the results, under the endpoint's own names.
+
+    For pages and news, they also switch off the bold tags in the texts.
+    """
     if path != CONTEXT:
         extra = {"extra_snippets": "true"} if path == WEB else {}
         return {"count": str(query.max_results), "text_decorations": "false", **extra}

@@ -109,8 +109,9 @@ def error_from_status(
 def error_from_object(error: Mapping[str, JSON], *, provider: str, default: str) -> PerplexityError:
     """Return the exception for an `error` object inside a response with a successful status.
 
-    The type of the error decides on the class, in upper or lower case. Otherwise its code does, if that is a status
-    with a class of its own. If neither decides, return RunFailed. `default` is the message if the object has none.
+    The class depends on the error's type, in upper or lower case; a type that begins with `invalid_` means
+    InvalidRequest. If the type is unknown, the class depends on the HTTP status in the object, and if there is none
+    with a class of its own, it is RunFailed. `default` is the message if the object has none.
     """
     error = {str(name).lower(): value for name, value in error.items()}
     kind, status = _error_type(error, PERPLEXITY_ERRORS), status_of(error)
@@ -204,8 +205,8 @@ def _error_class(status: int, kind: str, *, has_error: bool, error_map: ErrorMap
         return error_map.types[kind]
     if status >= 500 or (status == 403 and not has_error):
         return ServerError
-    # A lack of credit that ends by itself is a rate limit: OpenRouter answers 402 while other requests hold the rest
-    # of the credit.
+    # OpenRouter answers 402 while other requests hold the rest of the credit. Such a lack of credit ends by itself, so
+    # it counts as a rate limit.
     return RateLimitError if status == 402 and waits else error_map.statuses.get(status, APIError)
 
 

@@ -110,7 +110,10 @@ def _field_name(name: str) -> str:
 
 
 def cost_of(usage: JSON) -> float | None:
-    """Return the dollars in a response's `usage`, from its `cost` or the `total_cost` inside that; None if unknown."""
+    """Return the dollars in a response's `usage`; None if unknown.
+
+    They are its `cost` or, if this is an object, the `total_cost` in it.
+    """
     cost = as_object(usage).get("cost")
     return as_dollars(as_object(cost).get("total_cost") if isinstance(cost, dict) else cost)
 

@@ -19,7 +19,10 @@ PROVIDER = "Perplexity Search"
 
 DOLLARS = 0.005
 FAST_DOLLARS = 0.001
-"""The price of one request, whatever it finds: https://docs.perplexity.ai/docs/getting-started/pricing"""
+"""The prices of one usual and of one `fast` request, whatever the request finds.
+
+https://docs.perplexity.ai/docs/getting-started/pricing
+"""
 
 
 def build(query: Query) -> dict[str, JSON]:
@@ -52,7 +55,7 @@ def parse_results(body: Mapping[str, JSON], *, fast: bool = False, seconds: floa
     if len(pages) < len(results):
         groups = [group if isinstance(group, list) else [group] for group in results]
         pages = [page for group in groups for page in as_objects(group)]
-    # This API's ids, should it send any, are not the numbers that a reader sees.
+    # If this API sends ids, they are ignored, because they are not the numbers that a reader sees.
     return SearchResults(
         results=merge(pages, by_id=False),
         provider=PROVIDER,

@@ -65,7 +65,8 @@ def build_answer(
         incomplete=incomplete,
         usage=usage,
         id=sanitize_message(body.get("id")) or None,
-        # The reader of a stream keeps only these fields.
+        # Only the fields that the reader of a stream keeps are described, so that a stream and a whole response look
+        # alike.
         shape=shape_of({name: body[name] for name in _REPEATED if body.get(name)}),
     )
 
@@ -97,9 +98,10 @@ def cited_address(annotation: Mapping[str, JSON]) -> str:
 def error_from_run(
     error: JSON, *, provider: str, error_map: ErrorMap = PERPLEXITY_ERRORS, usage: JSON = None
 ) -> PerplexityError:
-    """Return the exception for the `error` object in a response with HTTP 200; its `code` may be the proper status.
+    """Return the exception for the `error` object in a response with HTTP 200.
 
-    `usage` is that of the response, since a failed answer may be charged, too.
+    If the object contains an HTTP status, such as in its `code`, the exception is the one for this status. `usage` is
+    that of the response, since a failed answer may be charged, too.
     https://openrouter.ai/docs/api-reference/errors
     """
     details = as_object(error)
@@ -222,7 +224,7 @@ class SonarStream:
         return [TextDelta(text=piece)] if piece else []
 
     def _end(self, full: str) -> list[Event]:
-        """Return the last events. `full` is the text at the end; if it contradicts the deltas, it counts."""
+        """Return the last events. If the whole text, `full`, contradicts the deltas, it is the text of the answer."""
         self.ended = True
         known = "".join(self._pieces)
         events = [*self._new_sources(at_end=True), *(self._delta(full[len(known) :]) if full.startswith(known) else [])]
@@ -309,7 +311,7 @@ class Sonar(Wire):
             "response_format": None if question.schema is None else _format(question.schema, model),
             "max_tokens": question.max_tokens,
             "stream": stream,
-            # No options if the model must not search: another vendor's model would take them for a wish to search.
+            # An `offline` question has no search options: another vendor's model would take them for a wish to search.
             "web_search_options": None if question.offline else _options(question, model),
             "disable_search": question.offline and _without_vendor(model) in SONAR,
         }

@@ -92,7 +92,8 @@ def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple
         own = ids[url]
         number = own[0] if own else None if position in claimed else position
         if number is None or number in used:
-            # Positions increase and numbers are never freed, so no number below the last one is free.
+            # No number below the last free one is free, since positions increase and numbers are never freed. So the
+            # search for a free number continues from the last one.
             free = number = _free_number(claimed, used, at_least=max(free, position))
         used.add(number)
         aliases = tuple(alias for alias in own[1:] if alias not in claimed and alias not in used)

@@ -58,8 +58,8 @@ class Decoder:
     def _lines(self, chunk: bytes) -> list[bytes]:
         """Return the complete lines, ended by LF, CR or CRLF; Unicode's other line breaks are data.
 
-        The rest that was kept has no line end, so only new bytes are searched; otherwise one long line would take
-        quadratic time.
+        The kept beginning of a line contains no line end, so only the new bytes are searched. If the whole line were
+        searched each time, a long one would take quadratic time.
         """
         if self._after_cr and chunk:
             chunk = chunk.removeprefix(b"\n")
