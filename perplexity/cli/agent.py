@@ -63,7 +63,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     model, order, filters = model_from_env(process.environ), parse_providers(parsed), parse_filters(parsed)
     text = read_input(parsed.question, process.stdin, expected="question")
     messages = validate_messages([Message(role="user", content=text)])
-    # Nothing can resume the run after this process has ended.
+    # If this process is stopped, its background run is cancelled, because nothing could resume it later.
     question = Question(messages=messages, filters=filters, resumable=False)
     with explain_nothing_found(no_results_text(text, filters)):
         answer = process.signals.run(_ask(question, model, order, process))
@@ -109,7 +109,7 @@ def _key(variable: str, environ: Mapping[str, str]) -> str:
 
 
 async def _ask(question: Question, model: AgentModel, order: tuple[str, ...], process: ProcessIO) -> Answer:
-    # The import takes over a second.
+    # Imported only here, because the import takes over a second.
     from perplexity.agent import WebAgent, build_model, provider_tools
 
     progress = ProgressLine.for_process(process)
@@ -134,7 +134,7 @@ async def _ask(question: Question, model: AgentModel, order: tuple[str, ...], pr
 
 
 def show_calls(tools: Sequence[Tool], report: Callable[[str], None]) -> list[Tool]:
-    """Return the tools wrapped so that they report each call before it, and that the model is thinking after it."""
+    """Return the tools, each wrapped so that it reports its call before it, and that the model is thinking after it."""
 
     def reporting(tool: Tool) -> Tool:
         async def handler(**arguments: JSON) -> str:

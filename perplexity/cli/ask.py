@@ -46,7 +46,10 @@ from perplexity.validation import validate_messages
 
 
 def read_schema(path: Path) -> dict[str, JSON]:
-    """Return the JSON Schema in a file. Raises UsageError if it has none, or one that refers to anything outside it."""
+    """Return the JSON Schema in a file.
+
+    Raises UsageError if the file has no valid schema, or if the schema refers to anything outside itself.
+    """
     try:
         schema = json.loads(path.read_bytes())
         validate_schema(schema)
@@ -145,7 +148,7 @@ def _question(parsed: argparse.Namespace, process: ProcessIO) -> Question:
         model=model,
         filters=filters,
         schema=schema,
-        # Nothing can resume the run after this process has ended.
+        # If this process is stopped, its background run is cancelled, because nothing could resume it later.
         resumable=False,
     )
 
@@ -174,7 +177,8 @@ def _on_screen(question: Question, parsed: argparse.Namespace, process: ProcessI
 
     async def stream() -> Answer:
         async with open_chain(process, order, on_candidate=on_candidate) as provider, progress.running(FIRST_STEP):
-            # The cited sources are known only at the end, but the line about their age comes first.
+            # The line about the sources' age comes before the text, but the cited sources are known only at the end. So
+            # the text waits if there may be such a line.
             held = max_age_days(question.text, question.filters.recency) is not None
             events = _with_as_of(provider.stream(question), question)
             return await screen.print_stream(events, progress, above=first, wait=held)

@@ -104,9 +104,10 @@ _STREAMS = {"stdin": "r", "stdout": "w", "stderr": "w"}
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessIO:
-    """The environment, the standard streams and the signals of a process; `closed` names its closed streams.
+    """The environment, the standard streams and the signals of a process.
 
-    `current` adds the keys in the `.env` of the current folder to the environment.
+    `closed` has the names of those streams that were closed at the start. `current` adds the keys in the `.env` of the
+    current folder to the environment.
     """
 
     environ: Mapping[str, str] = field(repr=False)
@@ -122,11 +123,11 @@ class ProcessIO:
         closed = frozenset(name for name in _STREAMS if getattr(sys, name) is None)
         for name, mode in _STREAMS.items():
             if name in closed:
-                # Opened in this order, each file gets the descriptor of its stream, which another file would get
-                # otherwise.
+                # The null device takes the place of a closed stream. It gets the stream's own descriptor, since the
+                # streams are opened in the order of their descriptors; any other file would get it otherwise.
                 setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
         for stream in (sys.stdout, sys.stderr):
-            # The encoding of the terminal may lack characters of an answer.
+            # A character that the terminal's encoding lacks is replaced instead of raising an error.
             getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
         signals = Signals()
         signals.install()
@@ -150,8 +151,8 @@ class ProcessIO:
 class CliCommand:
     """A command: `add` declares its arguments, and `run` runs it with the parsed ones.
 
-    `run` raises UsageError, CommandFailed, InvalidRequest or another PerplexityError, and KeyboardInterrupt, for which
-    `cancelled` is written. `extras` must be installed to run the command, but not for its help.
+    `run` raises UsageError, CommandFailed, InvalidRequest or another PerplexityError. If it raises KeyboardInterrupt,
+    `cancelled` is written to stderr. `extras` must be installed to run the command, but not for its help.
     """
 
     name: str

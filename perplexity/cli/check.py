@@ -1,4 +1,4 @@
-"""`check`: the claims of a text, each with a quotation, and with a verdict if its words decide."""
+"""`check`: the claims of a text, each with a quotation, and with a verdict if the quotation's words decide it."""
 
 from __future__ import annotations
 

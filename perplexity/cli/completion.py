@@ -34,7 +34,7 @@ _FILES = frozenset({"schema"})
 
 @dataclass(frozen=True, kw_only=True)
 class ArgumentSpec:
-    """An option or a positional argument with its known values; a list takes several of them."""
+    """An option or a positional argument with its known values; a list (`is_list`) takes several, with commas."""
 
     names: tuple[str, ...]
     takes: str

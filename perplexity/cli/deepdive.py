@@ -72,7 +72,7 @@ async def _run_deepdive(topic: str, process: ProcessIO, order: tuple[str, ...]) 
         open_deepdive_runner_from_env(process.environ, config=config, order=order) as runner,
         progress.running(_activity(active)),
     ):
-        # Nothing can resume the run after this process has ended.
+        # If this process is stopped, its background run is cancelled, because nothing could resume it later.
         return await runner.run(topic, store=NullStageStore(), on_stage=on_update, resumable=False)
 
 

@@ -67,7 +67,7 @@ class StreamingMarkdown:
         return new, text[end:]
 
     def remaining(self, text: str) -> str | None:
-        """Return the part of the whole text that was not yet returned as finished; None if the text has changed."""
+        """Return the part of the whole text after the finished blocks; None if those blocks have changed."""
         return text.removeprefix(self.finished) if text.startswith(self.finished) else None
 
 
@@ -119,10 +119,10 @@ class Screen:
     ) -> Answer:
         """Print an answer as it arrives and return it. Raises any PerplexityError; the text so far stays visible.
 
-        `above` returns the lines to print before the text. It is called with the finished answer, and earlier with None
-        for the lines that are known by then. With `wait`, the text is printed at the end, because one of these lines
-        may depend on all of it. `progress` shows the activity until there is text; if it is not shown, this method
-        shows the activity.
+        `above` returns the lines to print before the text. While the text arrives, it is called with None and returns
+        the lines known so far; at the end, it is called with the finished answer. With `wait`, no text is printed
+        before the end, because one of the lines may depend on the whole answer. `progress` shows the activity until
+        there is text; if `progress` is not visible, this method shows the activity.
         """
         markdown_text = StreamingMarkdown()
         begins = Text("") if progress.is_shown else _dim(f"{FIRST_STEP} …")
@@ -252,7 +252,7 @@ class Screen:
         finished, tail = markdown_text.take_finished()
         if finished.strip():
             self._print_markdown(finished)
-        # Half a formula would be rendered differently from the whole.
+        # An unfinished formula is left out, because half of it would be rendered differently from the whole.
         live.update(render_markdown(tail[: unfinished(parse(tail))]), refresh=True)
         return self._clock() + _REDRAW_SECONDS
 

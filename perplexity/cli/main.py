@@ -80,16 +80,17 @@ def _run(command: CliCommand, parsed: argparse.Namespace, process: ProcessIO) ->
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports an error and a suggestion on one line; raises OSError for help text that cannot be written.
+    """A parser that reports an error and a suggestion on one line, and raises OSError if help cannot be written.
 
-    `words` are all arguments, `commands` the parsers of each command.
+    `words` are all arguments of the program. `commands` has the parser of each command.
     """
 
     words: Sequence[str] = ()
     commands: Mapping[str, _Parser] = MappingProxyType({})
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
-        # argparse would ignore an error, and leave a part of the text in the buffer until Python exits.
+        # argparse's own method would ignore an error, and would leave a part of the text in the buffer until Python
+        # exits.
         (file or sys.stdout).write(self.format_help())
         sys.stdout.flush()
 
@@ -155,12 +156,12 @@ def _missing_keys(environ: Mapping[str, str]) -> str:
 def _report_write_error(program: str, error: OSError, process: ProcessIO) -> int:
     """Report why output failed, unless the reader closed the pipe, and redirect stdout to the null device.
 
-    Otherwise Python would report an error when it flushes stdout at exit:
+    If stdout were not redirected, Python would report an error when it flushes stdout at exit:
     https://docs.python.org/3/library/signal.html#note-on-sigpipe
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), process.stdout.fileno())
     if process.signals.stopped:
-        # A closed terminal cannot be restored.
+        # A signal stopped the process, perhaps because its terminal was closed, so nothing is reported.
         return process.signals.exit_code
     if isinstance(error, BrokenPipeError):
         return PIPE_CLOSED

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perplexity.mcp_server.settings import HTTPSettings
 
 MCP_PROVIDERS = tuple(name for name, spec in PROVIDERS.items() if spec.perplexity_models)
-"""The providers with Perplexity's own models, directly or through OpenRouter, as the tools have Perplexity's name."""
+"""The providers with Perplexity's own models, directly or through OpenRouter; the tools have Perplexity's name."""
 
 _STOPPED = "Stopped."
 
@@ -42,7 +42,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     from perplexity.mcp_server.server import log_to
     from perplexity.mcp_server.settings import PROXY, http_settings_from_env, settings_from_env
 
-    # Errors are reported before stdin is read, because the thread that reads it cannot be cancelled.
+    # Settings are checked before stdin is read, because the thread that reads it could not be cancelled after an error.
     config = checked_config(process, MCP_PROVIDERS)
     own = (PROXY, process.environ.get(PROXY, ""))
     _check_proxies(config, own)

@@ -163,20 +163,20 @@ def join_dashed_values(arguments: Iterable[str]) -> list[str]:
 
 def explain_invalid_request(error: InvalidRequest) -> str:
     """Return one line on an invalid value, with the name of its option."""
-    # An error from a service names the service's own fields, which are no options.
+    # An error from a service has no `allowed`; its field is one of the service's own, which is no option.
     typed = error.allowed is not None and error.field not in {"query", "prompt", "category"}
     return f"--{error}" if typed else str(error)
 
 
 def _split_values(values: Sequence[str]) -> list[str]:
-    # A value without parts, such as an unset variable in a shell gives, is kept, so that it is reported as an error.
+    # An empty value, as from an unset variable in a shell, or one of commas is kept, to be reported as an error.
     return [part for value in values for part in [part for part in value.split(",") if part.strip()] or [value]]
 
 
 STDIN = "-"
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-"""How Python represents bytes of an argument that are not UTF-8: https://peps.python.org/pep-0383/."""
+"""Matches the characters with which Python replaces bytes that are not UTF-8: https://peps.python.org/pep-0383/."""
 
 
 def read_input(words: Sequence[str], stdin: TextIO, *, expected: str) -> str:
@@ -184,7 +184,7 @@ def read_input(words: Sequence[str], stdin: TextIO, *, expected: str) -> str:
 
     Stdin is read if the only word is `-`, or if there are no words and stdin is not a terminal.
 
-    Raises UsageError, in which `expected` names the text, if there is no text.
+    Raises UsageError if there is no text; `expected` is what its message calls the text.
     """
     text = _SURROGATES.sub("\ufffd", " ".join(words))
     if text == STDIN or (not text and not stdin.isatty()):
@@ -230,7 +230,7 @@ async def open_chains(
     proxy: ProxyFor = proxy_for,
     on_candidate: OnCandidate | None = None,
 ) -> AsyncIterator[tuple[Fallback, Fallback]]:
-    """Open the chain as `open_chain` does, and a second chain of the providers that write from given text."""
+    """Open two chains: that of `open_chain`, and one of those providers that can write from a given text."""
     provider_timeouts, chain_timeouts = timeouts(seconds)
     limiter = MemoryLimiter()
     config = replace(checked_config(process, order), timeouts=provider_timeouts, proxy=proxy, limiter=limiter)
@@ -275,7 +275,7 @@ def missing_key_variable(process: ProcessIO, order: Sequence[str] = ()) -> str:
 
 
 def _variable_error(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
-    """Return the variable and what is wrong; an address is shown without its password, a key never."""
+    """Return the variable and what is wrong with it; an address is quoted without its password, a key is not quoted."""
     keys, address = PROVIDERS[name].key_variables, PROVIDERS[name].base_url_variable
     if error.field == "base_url":
         return f"{address}: {strip_secrets(environ.get(address, ''))!r} is not allowed; {error.allowed}"

@@ -127,7 +127,7 @@ def format_results(
 
 
 def numbered_text(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
-    """Return the text with markers numbered by first use, their sources, and the number of other sources.
+    """Return the text with markers numbered by first use, the sources that it cites, and the number of other sources.
 
     Without markers, all sources are listed. Passages keep their numbers and list all sources; a page's own `[1]`
     becomes ‹1›.
@@ -157,7 +157,7 @@ _VERDICTS = {
 
 
 def claim_lines(checked: CheckedClaim) -> list[str]:
-    """Return a claim's verdict, the claim, and what is known: the reason, and quotations with their sources."""
+    """Return lines: a claim's verdict, the claim, the reason if there is one, and quotations with their sources."""
     lines = [_VERDICTS[checked.verdict] if checked.passages else "Unclear", printable_line(checked.claim)]
     if checked.reason is not None:
         lines.append(printable_line(checked.reason))

@@ -119,7 +119,7 @@ class ProgressLine:
 
     def _write(self, text: str) -> None:
         if self.is_shown:
-            # A closed terminal does not end the command.
+            # If the terminal was closed, the command goes on without the line.
             with suppress(OSError):
                 self._stream.write(text)
                 self._stream.flush()
@@ -138,7 +138,7 @@ def _sites(sources: Sequence[Source]) -> list[str]:
 
 
 def _truncate(text: str, cells: int) -> str:
-    """Return the text truncated to this many cells; some characters take two."""
+    """Return the text truncated to this many cells of a terminal; some characters take two cells."""
     from rich.cells import cell_len, set_cell_size
 
     return text if cell_len(text) <= cells else f"{set_cell_size(text, max(0, cells - 1)).rstrip()}…"

@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
-    """List the tools, or print the definition of one or all. Raises UsageError for an unknown name."""
+    """List the tools, or print the definition of one tool or of all. Raises UsageError for an unknown name."""
     tools = TOOLS if parsed.tool is None else (_find_tool(parsed.tool),)
     if parsed.format is None and parsed.tool is None:
         process.stdout.write("\n".join(_line(tool) for tool in tools) + "\n")

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 GRACE_SECONDS = 5.0
-"""Time for a service to clean up after its deadline, before it is cancelled."""
+"""The seconds that a service has to clean up after its stage's deadline, before it is cancelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class _Pipeline(StageRunner):
         return await run_in_thread(assemble, self.topic, situation, pulse, analysis, persona=name)
 
     async def _run_stage(self, stage: Stage, work: Callable[[], Awaitable[StageResult]]) -> StageResult:
-        """Return the saved result of the stage, or run it and save the result before the next one begins."""
+        """Return the saved result of the stage; if none is saved, run the stage and save its result at once."""
         started = self.clock() - await self.elapsed(stage)
         saved = await self.store.get(stage)
         if saved is not None:
@@ -114,8 +114,8 @@ class DeepDiveRunner(DiveServices):
 
         If a stage fails, a sentence in its section says what is missing. `on_stage` is called when a stage begins and
         when it ends. If `resumable` is False, a background run is cancelled together with the dive. Raises
-        InvalidRequest for an invalid topic, NotPermitted, RequestCancelled if the store raises it, and the error of the
-        facts if no stage succeeds.
+        InvalidRequest for an invalid topic, NotPermitted, RequestCancelled if the store raises it, and, if the first
+        two stages both fail, the error of the first one.
         """
         dive = _Pipeline(topic=parse_query(topic), store=store, on_stage=on_stage, resumable=resumable, **vars(self))
         return await dive.report()
@@ -135,7 +135,7 @@ async def open_deepdive_runner(
 
     Grok is used at xAI if `config` has a key named "xai", otherwise at OpenRouter; without a key for either, no posts
     are read. Those `providers` that have a model write the analysis; `timeouts` are the limits of their fallback chain.
-    `on_attempt` is called after each attempt of these and of Grok. Raises InvalidRequest.
+    `on_attempt` is called after each attempt to write the analysis or to read posts. Raises InvalidRequest.
     """
     async with AsyncExitStack() as stack:
         grok = build_grok(

@@ -1,6 +1,6 @@
 """The report as text: its sections, made harmless and renumbered to one list of sources, and the complete document.
 
-Text from models and pages can contain no heading, HTML, foreign link or marker.
+No text from a model or a page can add a heading, HTML, a link to an unknown source or a marker without a source.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from perplexity.x_posts.types import Sentiment
 
 @dataclass(frozen=True, kw_only=True)
 class SourceList:
-    """The sources that the texts so far refer to, and their `addresses`; a source's number is its position, from 1.
+    """The sources of the texts that were renumbered so far, and their `addresses`; a source's number is its position.
 
-    `dangling` counts the markers removed because they had no source.
+    Positions count from 1. `dangling` counts the markers that were removed because they had no source.
     """
 
     sources: tuple[Source, ...] = ()
@@ -83,7 +83,7 @@ def assemble(
         dangling=source_list.dangling,
         persona=persona,
         made_at=_parse_time(analysis.at),
-        # The first two run concurrently.
+        # The first two stages run at the same time, so only the longer one counts.
         seconds=max(situation.seconds, pulse.seconds) + analysis.seconds,
     )
 
@@ -221,7 +221,7 @@ def headings_to_bold(text: str) -> str:
     place = 0
     for heading in found:
         first, words = lines[heading.start], heading.content
-        # Empty lines keep the bold line from joining the paragraphs around it.
+        # Without the empty lines, the bold line would join the paragraphs around it.
         kept += [*lines[place : heading.start], "", _container_prefix(first, heading.markup, words) + _bold(words), ""]
         place = heading.end
     return "\n".join([*kept, *lines[place:]])

@@ -25,7 +25,7 @@ from perplexity.validation import MAX_PROMPT_LENGTH, shorten_answer, shorten_tex
 from perplexity.x_posts.types import PostSource, PostSummary
 
 MAX_SECTION = 30_000
-"""Characters of one stage's text in the prompt of the analysis; far more than a stage writes."""
+"""The most characters of one stage's text in the prompt of the analysis; far more than a stage writes."""
 
 MAX_TITLE = 200
 
@@ -88,7 +88,7 @@ def _references(lines: Sequence[str]) -> str:
 
 
 def _fit(lines: Sequence[str], limit: int) -> list[str]:
-    """Return as many of the first lines as fit into this many characters, with a line feed each."""
+    """Return the first lines, as many as fit into `limit` characters; a line feed is counted for each."""
     lengths = accumulate(len(line) + 1 for line in lines)
     return [line for line, length in zip(lines, lengths, strict=True) if length <= limit]
 
@@ -99,13 +99,13 @@ log = logging.getLogger(__name__)
 Reply = TypeVar("Reply", Answer, PostSummary)
 
 EFFORT = "high"
-"""The effort for the facts, which are researched for minutes, in a background run that a restart resumes."""
+"""The effort for the facts: a background run researches them for minutes, and is resumed after a restart."""
 
 POST_DAYS = 7
-"""The days before today from which posts are searched."""
+"""Posts of today and of so many days before are searched."""
 
 MIN_RESUME_SECONDS = 30.0
-"""The least seconds for a resumed run, even after its stage's deadline, since it is paid for and may have finished."""
+"""A resumed run gets at least these seconds, even after its stage's deadline: it is paid for, and may be finished."""
 
 NO_KEY = N_(
     "The public pulse is missing: no service that reads public posts is configured. "
@@ -193,7 +193,7 @@ class StageRunner(DiveServices):
         # The operator chooses the effort; from "high" on, the analysis is a background run, as the facts are.
         question = Question(messages=messages, reasoning=True, offline=True)
         answer = await self._ask(self.synthesis, Stage.ANALYSIS, question)
-        # An answer with sources of its own comes from a search, so it may say more than the two parts do.
+        # An answer with sources comes from a search and may say more than the two parts do, so it is discarded.
         if answer.sources or not answer.text.strip():
             return StageResult(stage=Stage.ANALYSIS, failure=say(NO_MODEL), cost_usd=_cost(answer))
         return _result(Stage.ANALYSIS, answer, notes=tuple(_notes(answer)))

@@ -17,7 +17,7 @@ from perplexity.x_posts.types import SENTIMENT_LABELS, Sentiment
 
 _RESULT_NAMES = {"failure": "missing", "sentiment": "moods"}
 _REPORT_NAMES = {"stages": "findings", "unused_sources": "others", "dangling": "orphans"}
-"""The names in JSON of the fields that are called otherwise there. The JSON is saved, and read by programs."""
+"""The JSON names of fields with another name here; they do not change, since JSON is saved and read by programs."""
 
 
 def load_attempt(saved: Mapping[str, JSON]) -> Attempt:
@@ -117,10 +117,10 @@ class Persona:
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDive:
-    """The report. Every marker in `stages`, which are in the order of `Stage`, is a number of `sources`.
+    """The report. `stages` are in the order of `Stage`; every marker in them is the number of one of the `sources`.
 
     `unused_sources` counts the pages and posts that were read but not cited, `dangling` the markers without a source
-    that were removed. `made_at` is the moment when it was finished, `seconds` how long it took.
+    that were removed. `made_at` is the moment when the report was finished, `seconds` how long it took.
     """
 
     topic: str
@@ -187,11 +187,11 @@ class NullStageStore:
         return None
 
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
-        """Discard the argument."""
+        """Discard the result."""
 
     async def get_run(self, stage: str) -> BackgroundRun | None:
         """Return None."""
         return None
 
     async def put_run(self, stage: str, run: BackgroundRun) -> None:
-        """Discard the argument."""
+        """Discard the run."""

@@ -73,7 +73,7 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
 
 
 def _foreign(sentences: Sequence[Sentence], searched: Sequence[Sequence[Excerpt]]) -> set[int]:
-    """Return the indexes of sentences that are in another language, or that cite an excerpt in another language.
+    """Return the indexes of sentences that are not in English or German, or that cite an excerpt that is not.
 
     A sentence too short to tell is taken to be in the language of all sentences together.
     """

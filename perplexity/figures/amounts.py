@@ -17,7 +17,7 @@ NUMBER = re.compile(
     r"(?:\.(?<![\w.,]\.)(?=\d))?[\d½¼¾⅓⅔⅛⅜⅝⅞](?:(?<=\d)\d*"
     r"(?:[.,'’·٫٬]\d+|[\u00a0\u2009\u202f\u2007]\d{3}(?!\d)|(?<!\d{4}) \d{3}(?!\d))*[½¼¾⅓⅔⅛⅜⅝⅞]?)?"
 )
-"""A number in digits, with its separators; digits of any script."""
+"""Matches a number in digits of any script, with its separators."""
 MAX_DIGITS = 24
 """The most digits of an amount; a longer number is no amount."""
 SPACES = " \u00a0\u2009\u202f\u2007"
@@ -30,8 +30,9 @@ _GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?:\.\d{3})+|[1-9]\d
 class Amount(NamedTuple):
     """A value in the base unit of its dimension, such as metres; `unit` is "" for none.
 
-    `step` is the value of one more in the last written digit. `is_scaled` says whether a multiplier is written. `bare`
-    is the value without the unit: 1.5 for "1.5 km".
+    `step` is by how much the value changes if the last written digit grows by one. `is_scaled` says whether a
+    multiplier such as "million" is written. `bare` is the value without the unit. "1.5 km" has the value 1,500, the
+    step 100 and the bare value 1.5.
     """
 
     value: Decimal
@@ -121,8 +122,8 @@ _MOST_WORDS = 5
 class Suffix(NamedTuple):
     """The multiplier and the unit after a number; `end` is the position where they end.
 
-    `exponents` are the possible powers of ten of the multiplier and the unit together, `unit_exponent` is the power of
-    ten of the unit alone.
+    `exponents` are the powers of ten that the multiplier and the unit may mean together; `unit_exponent` is that of the
+    unit alone. `unit` is "" for none, and `is_scaled` is True if there is a multiplier.
     """
 
     exponents: tuple[int, ...] = (0,)
@@ -159,7 +160,7 @@ def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
         unit, shift, place = known
     exponents = exponents or (0,)
     if place > end and text[place - 1] == "." and not text[place : place + 1].isalnum():
-        # The point may end the sentence.
+        # A point that is not part of an abbreviation ends the sentence, so it is left out.
         place -= text[max(end, place - 5) : place].lstrip(" \u00a0").lower() not in _WITH_POINT
     return Suffix(tuple([e + shift for e in exponents]), unit, exponents != (0,), place, shift)
 
@@ -179,7 +180,7 @@ _BASES = {
 
 
 def in_base(amount: Amount) -> tuple[str, Decimal, Decimal]:
-    """Return the unit in which an amount is compared with other systems' amounts, and its value and step there."""
+    """Return the unit for comparing an amount with other systems of units, and its value and step in that unit."""
     unit, factor = _BASES.get("lb" if amount.unit == "GBP" else amount.unit, (amount.unit, "1"))
     return unit, amount.value * Decimal(factor), amount.step * Decimal(factor)
 
@@ -243,7 +244,7 @@ def read_amounts(text: str, start: int, end: int) -> tuple[Amount, ...]:
     if not plain:
         return ()
     money = unit_before(text, start)
-    # As in a loss of "(4.2) million".
+    # Brackets may stand for a loss, as in "(4.2) million".
     in_brackets = text[end : end + 1] == ")" and text[start - 1 : start] == "("
     suffix = read_suffix(text, end + in_brackets, is_money=money != "")
     if text[start:end] == "10" and (power := _POWER_ALONE.match(text, end)):
@@ -258,9 +259,9 @@ def read_amounts(text: str, start: int, end: int) -> tuple[Amount, ...]:
 
 
 def _suffix_of_range(text: str, suffix: Suffix, money: str) -> Suffix:
-    """Return the suffix at the end of a range, which for the 10 in "10 to 15 million" is the suffix of 15.
+    """Return the suffix of the last number in a range: "million" for the 10 in "10 to 15 million".
 
-    Without a range, return `suffix`.
+    `suffix` is that of the first number. It is returned if it is complete, or if there is no range.
     """
     if suffix.unit and suffix.is_scaled:
         return suffix

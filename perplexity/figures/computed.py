@@ -14,7 +14,7 @@ from perplexity.figures.amounts import Amount, in_base
 _MOST = 60
 """The most numbers of a text that are used."""
 _APART = 3
-"""The greatest distance of two numbers that are added or compared, counted in numbers of the same unit."""
+"""Two numbers are added or compared only if, among the numbers of their unit, they are at most so many places apart."""
 _YEARS = 20
 _TOLERANCE = Decimal("0.01")
 _COMPARED = re.compile(
@@ -68,10 +68,10 @@ class Computed:
         return False
 
     def has_value(self, amount: Amount, *, compares: bool, adds: bool, is_long: bool) -> bool:
-        """Return whether an amount is a difference or a sum of some of the text's amounts, or the rest to 100 %.
+        """Return whether an amount is a difference or a sum of amounts of the text, or 100 % minus one of them.
 
-        `compares` and `adds` say that words near the amount speak of a difference or a sum. Without such words, only a
-        number counts that is too long to match by chance (`is_long`).
+        `compares` and `adds` are whether words near the amount speak of a difference or a sum. If no words do, the
+        amount must be too long to match by chance (`is_long`).
         """
         unit, values = amount.unit, []
         if compares or adds or is_long:
@@ -106,9 +106,9 @@ class Computed:
         return any(part > 0 and self.has_ratio(part - near, part + near, of_shares=False) for part in parts)
 
     def has_years_between(self, count: Decimal, hedge: str) -> bool:
-        """Return whether two years are `count` or `count` + 1 years apart (the latter for an age before the birthday).
+        """Return whether two years of the text are `count` or `count` + 1 years apart.
 
-        A `hedge` such as "about" allows a larger difference.
+        The second case is an age before the birthday. A `hedge` such as "about" allows a larger difference.
         """
         least = count * (Decimal("0.85") if hedge in {"under", "nearly", "about"} else 1)
         most = count * (Decimal("1.2") if hedge in {"over", "about"} else 1) + 1

@@ -15,7 +15,10 @@ from perplexity.lexicon.numbers import NUMBERS, ORDINALS
 
 
 class PartialDate(NamedTuple):
-    """A day, a month, a quarter or a half of a year, with None for parts not written. `part` is "Q3" or "H1"."""
+    """A date or a part of one; `year`, `month` and `day` are None if not written.
+
+    `part` is a quarter or half-year such as "Q3" and "H1", "" if none is written.
+    """
 
     year: int | None = None
     month: int | None = None
@@ -30,8 +33,8 @@ class PartialDate(NamedTuple):
 class WrittenDate(NamedTuple):
     """A date in a text, from `start` up to, not including, `end`.
 
-    The text may mean any one of the `readings`. If `is_range` is True, as for "3–5 May", it means all of them, the ends
-    of the range.
+    The text may mean any one of the `readings`. If it is a range such as "3–5 May" (`is_range`), it means both of them,
+    the ends of the range.
     """
 
     start: int
@@ -103,7 +106,8 @@ _ORDINAL = re.compile(
     r"|(4th|fourth|vierte[mnrs]?|4\.))(?: fiscal)?[ \u00a0-]\Z",
     re.IGNORECASE,
 )
-# A month alone is a date only after such a word, because "may" and "march" are also other words.
+# A month alone is a date only after one of these words, because "may" and "march" are also other words. Names in
+# `_SURE` need no such word.
 _BEFORE_A_MONTH = re.compile(
     r"(?<!\w)(?:in|im|since|seit|until|till|bis|by|from|of|ab|early|mid|late|ende|anfang|mitte|last|this|next|vom|zum|"
     r"letzten|diesen|through|during|before|after|vor|nach|and|und|to)[ \u00a0-]\Z",
@@ -115,7 +119,7 @@ _AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)|[,:;]")
 _LONGEST_BEFORE = 16
 _LONGEST_DAY = 20
 _DAY_ENDS = frozenset(["of", "te", "en", "er"])
-"""The last two letters that a day in words can have before a month, as in "first of" and "ersten"."""
+"""The last two letters before a month and its space if a day in words may precede it, as in "first of" and "ersten"."""
 _LAST_WORD = re.compile(r"(?<!\w)(?:(?:twenty|thirty)-)?[^\W\d_]{4,20}\Z")
 CLOCK_TIME = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d?)(?=[:.][0-5]\d(?!\d|[.,]\d)|[ \u00a0\u202f]?[UaApPobtu–-])"
@@ -123,7 +127,7 @@ CLOCK_TIME = re.compile(
     r"(?:[ \u00a0\u202f]?(?:(Uhr|[apAP]\.?[mM]\b\.?|o.clock)(?:(?<=Uhr) ([0-5]?\d)(?![\d.,%]))?"
     r"|(bis|–|-|to|und|and)[ \u00a0]?(?=\d\d?(?:[:.]\d\d)?[ \u00a0]?(?:Uhr|[apAP]\.?[mM]\b))))?"
 )
-"""Matches an hour with minutes, with "pm", with "Uhr" and maybe minutes, or with a word that leads to a later time."""
+"""Matches an hour with minutes, with "pm", with "Uhr" and maybe minutes, or before a later time, as in "8 to 10 pm"."""
 
 
 _HOURS = r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:h|hrs?\.?|hours?|Std\.?|Stunden?)(?![^\W\d_])"
@@ -204,7 +208,8 @@ def find_dates(text: str, *, bare_months: bool = False) -> list[WrittenDate]:
     """Return the dates in a text in their order; a year alone does not count.
 
     Of two dates that overlap, the one that ends later counts, or the first one if both end together. A month alone
-    counts after a word such as "in" or "since"; with `bare_months` it counts anywhere.
+    counts if its name has no other meaning, as "January", or after a word such as "in" or "since"; with `bare_months`,
+    it counts anywhere.
     """
     found = [*_by_digits(text), *_by_months(text, bare=bare_months), *_by_parts(text, bare=bare_months)]
     found.sort()
@@ -259,7 +264,7 @@ def _with_name(match: re.Match[str]) -> tuple[tuple[PartialDate, ...], bool]:
 
 
 def _of_three(first: str, second: int, third: str, sign: str) -> tuple[PartialDate, ...]:
-    """Return the readings of three numbers; with slashes, the month may be the first or the second."""
+    """Return the readings of a date of three numbers; without points, the month may be the first or the second one."""
     if len(first) == 4:
         return _partial(int(first), second, int(third))
     if len(third) == 1 or len(first) > 2:
@@ -306,7 +311,10 @@ def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
 
 
 def _worded_day(text: str, month: int) -> tuple[int, int] | None:
-    """Return the start and the number of a day in words before a month, as in "first of June" and "am ersten Juni"."""
+    """Return the start and the number of a day in words before a month; None if there is none.
+
+    Such days are in "first of June" and "am ersten Juni". `month` is where the month starts.
+    """
     joint = " of " if text.endswith(" of ", 0, month) else " "
     word = _LAST_WORD.search(text, max(0, month - len(joint) - _LONGEST_DAY), month - len(joint))
     number = ORDINALS.get(word[0].lower(), 0) if word and text.endswith(joint, 0, month) else 0

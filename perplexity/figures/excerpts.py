@@ -47,7 +47,7 @@ _TABLE_HEADS = {
     9: ("in billion", "in mrd", "in milliarden", "in €bn", "in $bn", "$ billion", "€ billion", "(billion",
         "($bn", "(€bn"),
 }  # fmt: skip
-"""Words in the head of a table, in lower case, by the power of ten by which they multiply the table's numbers."""
+"""Words in the head of a table, in lower case. A key is the power of ten by which they multiply the table's numbers."""
 _OF_A_CELL = frozenset({3, 6, 9})
 _CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
@@ -85,7 +85,7 @@ class Excerpt:
 
     @cached_property
     def _by_digits(self) -> dict[str, list[Number]]:
-        """The numbers by their digits without zeros at both ends; separators and multipliers do not change them."""
+        """The numbers by their digits without zeros at both ends, which separators and multipliers do not change."""
         found: dict[str, list[Number]] = {}
         for number in (*self._in_digits, *self._in_words):
             same = found.setdefault(number.digits, [])
@@ -95,7 +95,7 @@ class Excerpt:
 
     @cached_property
     def _sizes(self) -> list[tuple[int, str]]:
-        """Pairs of the first six digits of a number and all its digits, in order."""
+        """A pair for each key of `_by_digits`, sorted: its first six digits as an integer, and the key."""
         return sorted((_six_digits(digits), digits) for digits in self._by_digits if digits)
 
     @cached_property
@@ -121,7 +121,7 @@ class Excerpt:
 
     @cached_property
     def _neighbours(self) -> frozenset[tuple[str, str]]:
-        """Each number with the next one, if this is near."""
+        """Each number in digits with the next one, if fewer than 30 characters are between them."""
         both = zip(self._in_digits, self._in_digits[1:], strict=False)
         return frozenset((one.written, other.written) for one, other in both if other.start - one.end < 30)
 
@@ -135,7 +135,7 @@ class Excerpt:
 
     @cached_property
     def _scales(self) -> frozenset[int]:
-        """The powers of ten by which heads of tables multiply their numbers: 6 for "in millions"."""
+        """The powers of ten by which the text's tables multiply their numbers: 6 for a table "in millions"."""
         return frozenset(power for power, heads in _TABLE_HEADS.items() if self._has_words(heads))
 
     @cached_property
@@ -145,7 +145,7 @@ class Excerpt:
 
     @cached_property
     def _computed(self) -> Computed:
-        """The amounts to compute with: the numbers of the text that are in no date and in no name."""
+        """The amounts and years to compute with; numbers in dates and in names such as "A380" are left out."""
         found: list[tuple[int, Amount]] = []
         years = set(self.dates.years)
         for number in self._in_digits[:MOST_PLACES]:
@@ -182,7 +182,7 @@ class Excerpt:
         return ends and self._has_plain(f"{count} months")
 
     def _has_plain(self, written: str) -> bool:
-        """Return whether the text has, in any form, a number that is `written` with its unit, such as "6 months"."""
+        """Return whether the text has the number in `written`, such as "6 months", in any form."""
         return self.has_number(Number(written, 0, len(written.split(" ", maxsplit=1)[0])))
 
     def has_fraction(self, fraction: Fraction) -> bool:
@@ -202,11 +202,11 @@ class Excerpt:
         return len(fraction.numbers) > 0 and all(map(self._has_small, fraction.numbers))
 
     def _says_percentage(self, percentage: float) -> bool:
-        """Return whether a percentage is said in words, such as "half" and "nine in ten"."""
+        """Return whether the text says a percentage in words, such as "half" and "nine in ten"."""
         return _has_between(self._said_percentages, round(percentage) - 1, round(percentage) + 1)
 
     def _has_percentage(self, percentage: int, hedge: str) -> bool:
-        """Return whether the text has a percentage that "a third" or "more than half" may describe."""
+        """Return whether the text has about this percentage in digits: 35 % for a third, 60 % for more than half."""
         near = 2 + percentage // (5 if hedge else 20)
         low = percentage - (near if hedge != "over" else 0)
         high = percentage + (near if hedge not in {"under", "nearly"} else 0)
@@ -226,7 +226,7 @@ class Excerpt:
         return self.dates.has_year(int(first)) and self.dates.has_year(int(first[:2] + last))
 
     def has_pair(self, first: str, second: str) -> bool:
-        """Return whether two numbers are next to each other in digits, in either order, or both anywhere in words."""
+        """Return whether the text has two numbers: in digits near each other, in either order, or in words anywhere."""
         if (first, second) in self._neighbours or (second, first) in self._neighbours:
             return True
         if len(second) > 3:
@@ -242,13 +242,13 @@ class Excerpt:
         )
 
     def has_feet(self, first: str, second: str) -> bool:
-        """Return whether the text has a length in feet and inches, or in another unit."""
+        """Return whether the text has a length of `first` feet and `second` inches, also converted to another unit."""
         inches = Decimal(12 * int(first) + int(second))
         amount = Amount(inches, "inch", Decimal(1), bare=inches)
         return self.has_pair(first, second) or self._computed.has_converted(amount, sign=1, is_rough=False)
 
     def has_digits(self, digits: str) -> bool:
-        """Return whether the text has these digits in a row, whatever is between them, as in a telephone number."""
+        """Return whether the text has these digits in a row, even with other signs between, as in a phone number."""
         return digits in self._all_digits
 
     def has_multiple(self, factor: Decimal, hedge: str) -> bool:
@@ -279,7 +279,7 @@ class Excerpt:
             after = self.text[end : end + len(suffix) + 1].lstrip(" -‑–\u00a0").lower()
             if is_apart(self.text, start, written) and before.endswith(prefix) and after.startswith(suffix):
                 return True
-        # Chemists write the number below the line.
+        # Chemists write the number as a subscript, as in "PM₁₀".
         return f"{prefix}{written.translate(_SUBSCRIPTS)}{suffix}" in self.lower
 
     def has_number(self, mine: Number) -> bool:
@@ -357,9 +357,9 @@ class Excerpt:
         return bool(theirs.unit) or theirs.value > 31 or mine.is_ordinal or not self.dates.is_in_date(other.start)
 
     def _scaled(self, other: Number, *, in_cell: bool) -> tuple[Amount, ...]:
-        """Return a number's possible amounts in a table that says "in millions".
+        """Return a number's possible amounts, also multiplied as the text's tables say, such as "in millions".
 
-        With `in_cell`, a number at the end of a cell may have any scale.
+        With `in_cell`, a number at the end of a cell may mean thousands, millions or billions, whatever the tables say.
         """
         scales = _OF_A_CELL if in_cell and _CELL_END.match(self.text, other.end) else self._scales
         rows = [a for a in other.amounts if not a.is_scaled and (not a.unit or a.unit in CURRENCIES)]
@@ -382,7 +382,7 @@ class Excerpt:
             if mine.hedge
             else max(size // 100, 10 ** max(0, 6 - len(mine.digits)) // 2)
         )
-        # 9.96 becomes 10, and 1.04 becomes 1.
+        # Rounding may move the first digit: 9.96 becomes 10, so its six digits are about ten times those of 10.
         for center in (size, 10 * size, size // 10):
             reach = widest * center // size
             low = bisect_left(self._sizes, (center - reach, ""))
@@ -404,7 +404,10 @@ class Excerpt:
         )
 
     def _left_out(self, mine: Number, other: Number) -> str:
-        """Return the unit that a table or list may leave out after a number: percent, or the currency for "19.99"."""
+        """Return the unit of `mine` if a table or list may omit it after `other`, else "".
+
+        This is percent, or a currency if `other` has two decimals, as in "19.99".
+        """
         unit = mine.amounts[0].unit
         if other.written.isdecimal() or other.counts:
             return ""
@@ -427,7 +430,7 @@ class Excerpt:
         return self._has_words(words) or (roman(value) != "" and self.contains(roman(value)))
 
     def _has_version(self, mine: Number) -> bool:
-        """Return whether the number is the beginning of a version, as 3.13 is of 3.13.1."""
+        """Return whether the text has a version that begins with the number: 3.13.1 for 3.13."""
         if mine.written.count(".") != 1 or mine.amounts[0].unit:
             return False
         beginning = f"{mine.written}."
@@ -471,7 +474,10 @@ class Excerpt:
         )
 
     def _likely(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:
-        """Return the likeliest amount of a number: one with a unit if there is any, read as in the text's language."""
+        """Return a tuple with the likeliest of a number's amounts; empty if it has none.
+
+        Amounts with a unit come first. "1.234" is read as in the text's language.
+        """
         return self._in_its_language(tuple(amount for amount in amounts if amount.unit) or amounts, written)[:1]
 
     def _in_its_language(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:

@@ -21,7 +21,7 @@ from perplexity.lexicon.numbers import NUMBERS
 
 
 class Figure(NamedTuple):
-    """A figure of a text, from `start` up to, not including, `end`, with the test that finds it in an excerpt."""
+    """A figure of a text, from `start` up to, not including, `end`; `is_in` returns whether an excerpt has it."""
 
     start: int
     end: int
@@ -57,7 +57,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def find_figures(text: str) -> Iterator[Figure]:
-    """Yield the figures of a text; none is inside another, and numbers that label or count its items are left out."""
+    """Yield the figures of a text, which do not overlap; numbers that label or count the text's items are left out."""
     taken = bytearray(len(text))
     for start, end in find_own_numbers(text):
         taken[start:end] = b"\1" * (end - start)
@@ -133,7 +133,7 @@ def _pairs(text: str) -> Iterator[Figure]:
 
 
 def _pairs_apart(text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of two numbers joined by a hyphen that have no letters before them and no unit."""
+    """Yield the matches of two numbers joined by a hyphen, unless letters or a currency precede or a unit follows."""
     for match in _PAIR.finditer(text):
         start, end = match.span()
         if not (letters_around(text, start, end)[0] or unit_before(text, start) or read_suffix(text, end).end > end):
@@ -141,7 +141,7 @@ def _pairs_apart(text: str) -> Iterator[re.Match[str]]:
 
 
 def _has_duration(excerpt: Excerpt, seconds: frozenset[Decimal], numbers: list[Number]) -> bool:
-    """Return whether an excerpt has a duration of several units, in another form or each of its numbers."""
+    """Return whether an excerpt has a duration of several units: in any form, or each of its numbers by itself."""
     return excerpt.dates.has_duration(seconds) or all(map(excerpt.has_number, numbers))
 
 

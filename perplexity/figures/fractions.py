@@ -14,11 +14,11 @@ from perplexity.lexicon.numbers import NUMBERS
 
 
 class Fraction(NamedTuple):
-    """A fraction that is written in words or as "2/3" from `start` to `end`, in percent.
+    """A fraction in words or as "2/3", from `start` to `end` of a text.
 
-    If the words may be separate numbers, as in "a third goal" and "two in three games", `numbers` has them. `hedge` is
+    If the words may be separate numbers, as in "a third goal" and "two in three games", `numbers` has these. `hedge` is
     as for a `Number`. `is_change` is True if something grows or shrinks by the fraction. `of_a_point` is True for a
-    fraction of a percentage point, whose `percentage` is 0.25 for a quarter.
+    fraction of a percentage point: the `percentage` of "a quarter point" is 0.25, that of "a quarter" is 25.
     """
 
     start: int

@@ -18,11 +18,11 @@ _WORD = re.compile(r"[^\W\d_]+(?!\.\w)")
 _IN_A_NAME = re.compile(r"(?<=[^\W\d_]) (?:del?|della|di|da|do|du|la|le|van|von|el|al|y)(?: la| den| der)?(?= [A-Z])")
 _OTHER_LETTER = re.compile(r"[à-ãå-õø-ûý-ɏḀ-ỿ]")
 _OTHER_SCRIPT = re.compile("[\u0374-\u03bb\u03bd-\u1dff\u3040-\ufaff\uff66-\uffdc]")
-"""A letter of another script, except μ, which is in units such as "μm"."""
+"""Matches a letter of a script other than Latin, except μ, which is in units such as "μm"."""
 _MOST = 4_000
 """The most characters of a text that are examined."""
 _FEW = 10
-"""From so many words of four or more small letters on, a text in a known language has one of the commonest words."""
+"""A text with so many lower-case words of four or more letters is foreign if no word is common English or German."""
 
 
 def is_known(text: str) -> bool | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 MOST_PLACES = 50
-"""The most places examined for one figure in one excerpt, so that a text which repeats a number takes no longer."""
+"""The most places examined for one figure in one excerpt, so that a number repeated often does not take long."""
 _NARROW = frozenset("\u00a0\u2009\u202f\u2007")
 _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 

@@ -46,9 +46,9 @@ _NO_NUMBER = -1_000_000_000
 
 
 def find_worded(lower: str, *, inside: bool = False) -> list[WordedNumber]:
-    """Return the numbers in words of a text in lower case; of two that overlap, the first in the list counts.
+    """Return the numbers in words of a text in lower case; if two overlap, the earlier one in the list counts.
 
-    With `inside`, numbers at the beginning of a longer word also count: "dreijährig".
+    With `inside`, numbers at the beginning of a longer word are also returned: 3 for "dreijährig".
     """
     hundreds: list[WordedNumber] = []
     parts: list[WordedNumber] = []
@@ -99,7 +99,7 @@ def _beginning(word: str) -> int:
 
 
 def _of_one(lower: str, start: int, end: int, word: str) -> Iterator[WordedNumber]:
-    """Yield numbers such as those in "a million" and "half an hour"."""
+    """Yield the number before a word such as "million" or "hour": 1 in "a million", 0.5 in "half an hour"."""
     one = _ONE.search(lower, max(0, start - _LONGEST_ONE), start)
     if one is None or (word in OF_PART and not any(part in one[1] for part in ("half", "quarter", "halbe", "viertel"))):
         return

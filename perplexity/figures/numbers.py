@@ -129,7 +129,10 @@ class Number:
 
     @cached_property
     def name(self) -> str:
-        """The capitalised word that forms a name with a whole number, in lower case: "voyager" for "Voyager 1"."""
+        """The capitalised word that forms a name with the number, in lower case; "" if there is none.
+
+        It is "voyager" for the 1 in "Voyager 1".
+        """
         match = _NAME_BEFORE.search(self.text, max(0, self.start - 24), self.start)
         is_short = self.written.isdecimal() and len(self.written) < 4 and not self.amounts[0].unit
         if not match or not is_short or names_what(self.text, self.end_of_unit) or match[1].lower() in _LOOSE:
@@ -245,7 +248,7 @@ def has_same_name(mine: Number, other: Number) -> bool:
 
 
 def _initials(number: Number) -> set[str]:
-    """Return the first letters of the words next to a number; "3D" and "14 W" abbreviate such words to them."""
+    """Return the first letters, in lower case, of the words next to a number: "d" for "3 dimensions", which is "3D"."""
     before = _WORD_BEFORE.search(number.text, max(0, number.start - 24), number.start)
     after = _WORD_AFTER.match(number.text, number.end)
     return {match[1][0].lower() for match in (before, after) if match}
@@ -292,7 +295,7 @@ def in_table(amount: Amount) -> bool:
 
 
 def _is_money(mine: Amount, other: Amount) -> bool:
-    """Return whether one of two amounts is money and the other, such as "nearly a billion", may be money."""
+    """Return whether one of two amounts is money, and the other has a multiplier but no unit: "nearly a billion"."""
     without, with_unit = (mine, other) if mine.unit == "" else (other, mine)
     return without.unit == "" and without.is_scaled and with_unit.unit in CURRENCIES
 
@@ -306,9 +309,10 @@ def is_about(mine: Decimal, other: Decimal, hedge: str) -> bool:
 def rounds(number: Number, mine: Amount, other: Amount) -> bool:
     """Return whether `mine` is `other`, rounded as far as the sentence's wording allows.
 
-    A number is rounded to its last written digit, or to its last digit that is not zero if this changes less than one
-    percent. After a word such as "about", it may be rounded to its last digit that is not zero, or twice as far if this
-    digit is a five. After "more than" or "less than" it may differ by a fifth, or by half for numbers such as 100.
+    Without a hedge, a number is rounded to its last written digit, or to its last digit that is not zero if this
+    changes it by less than one percent. After a word such as "about", it may always be rounded to its last digit that
+    is not zero, and differ twice as much if this digit is a five. After "more than" or "less than", it may differ by a
+    fifth, and a number such as 100 by half.
     """
     is_alike = mine.unit == other.unit or {mine.unit, other.unit} in RELATED or in_table(other)
     difference = other.value - mine.value

@@ -39,7 +39,7 @@ def find_own_numbers(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _lengths(items: str) -> set[int]:
-    """Return how many items a list may have, by its semicolons, its commas and its last "and"."""
+    """Return the numbers of items that a list may have, counted by its semicolons, its commas, and its "and"."""
     commas = items.count(", ") + 1
     joined = len(_OR.findall(items.replace(", and ", " and ").replace(", or ", " or ")))
     return {

@@ -1,4 +1,4 @@
-"""Finds the quantities of a text, numbers with their units, in the form in which claims are compared.
+"""Finds the quantities of a text (its numbers with their units) in a form in which two texts can be compared.
 
 Numbers are read in English and German. The smallest numbers in French, Spanish and Italian words are read too, and so
 are Chinese multiples.
@@ -35,7 +35,7 @@ class Quantity(NamedTuple):
 
 
 def find_quantities(text: str) -> list[Quantity]:
-    """Return the quantities of a text in order, which do not overlap, each in its likeliest reading."""
+    """Return the quantities of a text in order, without overlaps, each in its likeliest reading."""
     lower = lowered(text)
     found = [_quantity(text, Number(text, *match.span())) for match in NUMBER.finditer(text)]
     worded = [Number(text, one.start, one.end, one.value) for one in find_worded(lower)]

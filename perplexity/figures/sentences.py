@@ -67,8 +67,8 @@ class Sentence(NamedTuple):
 def cited_sentences(cited: CitedText) -> list[Sentence]:
     """Return the sentences that have a marker, in the order of the text.
 
-    A marker belongs to the sentence that it is inside of or directly behind. An item of a list, a heading and a row of
-    a table end a sentence.
+    A marker belongs to the sentence that contains it, or that ends right before it. An item of a list, a heading and a
+    row of a table end a sentence.
     """
     markers = _marker_places(cited)
     if not markers:
@@ -98,7 +98,7 @@ def _marker_places(cited: CitedText) -> list[tuple[int, int]]:
 
 
 class _Change(NamedTuple):
-    """A stretch of the document and its replacement: a marker's number, or other text."""
+    """A stretch of the document, and what replaces it: a marker's `number`, or, if that is 0, a text."""
 
     start: int
     end: int
@@ -153,7 +153,7 @@ class _Stretch:
         self._marks: list[tuple[int, int]] = []
 
     def read(self, text: str, start: int, end: int, changes: Sequence[_Change]) -> None:
-        """Add a document's text from `start` to `end`, with the changes in it."""
+        """Add a document's text from `start` to `end`, after making those of the changes that are inside it."""
         place = start
         for index in range(bisect_left(changes, (start,)), len(changes)):
             change = changes[index]
@@ -199,7 +199,7 @@ class _Stretch:
 
 
 def _sentence(shown: str, checked: str, marks: Sequence[tuple[int, int]], start: int) -> Iterator[Sentence]:
-    """Yield the sentence without spaces around it and before its markers, or nothing if no text is left."""
+    """Yield the sentence, without spaces around it and before its markers; yield nothing if no text is left."""
     left, right = len(shown) - len(shown.lstrip(" |\n")), len(shown.rstrip(" |\n"))
     drops, last = [], left
     for place in dict.fromkeys(place - start for place, _ in marks):
@@ -220,7 +220,7 @@ def _sentence(shown: str, checked: str, marks: Sequence[tuple[int, int]], start:
 
 
 def _ends(text: str, marks: set[int]) -> Iterator[int]:
-    """Yield the starts of the sentences after the first one, and finally the text's end."""
+    """Yield the place at which each sentence ends: the start of the next sentence, or the end of the text."""
     last = len(text.rstrip())
     for match in _END.finditer(text):
         end = match.end()

@@ -17,7 +17,10 @@ _SMALL = {
     3: (_ORDINARY, _ORDINARY),
     4: (("quadrupl", "quartet"), ("quadrupl", "quartet")),
 }  # fmt: skip
-"""Other words for a small number: first for a number in words, which the answer may have counted, then for digits."""
+"""Beginnings of other words for a small number: those for a number in words, and those for a number in digits.
+
+A number in words may be the answer's own count of things, so " and " is enough for 2.
+"""
 _ROMAN = [
     f"{tens}{ones}"
     for tens in ("", "X", "XX", "XXX", "XL", "L", "LX")
@@ -55,10 +58,10 @@ def small_words(value: Decimal, *, in_words: bool) -> tuple[str, ...]:
 
 
 def roman(value: Decimal) -> str:
-    """Return a whole number from 1 to 69 in Roman digits; "" for others and for 1 and 50, which are letters."""
+    """Return a whole number from 1 to 69 in Roman digits; "" for any other number, and for 1 and 50 ("I" and "L")."""
     return _ROMAN[int(value)] if value % 1 == 0 and value < len(_ROMAN) and value not in {1, 50} else ""
 
 
 def listed(text: str) -> frozenset[int]:
-    """Return the lengths of lists such as "Ann, Bob and Eve", for an answer that counts them as "the three"."""
+    """Return the lengths of a text's lists: 3 for "Ann, Bob and Eve", which an answer may call "the three"."""
     return frozenset(match[0].removesuffix(", and ").count(", ") + 2 for match in _LIST.finditer(text))

@@ -29,7 +29,7 @@ _EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
     (12, 31): ("end of", "ende", "ende des jahres", "jahresende", "year-end", "through", "until", "bis"),
     (1, 1): ("start of", "beginning of", "anfang", "beginn des jahres", "from", "since", "ab", "seit"),
 }
-"""Lower-case words before a year that mean its last or first day, such as "end of"."""
+"""Lower-case words before a year that mean its last or its first day; a key is the month and day of that day."""
 
 _DECADES = dict(zip("23456789", (
     ("twenties", "zwanziger"), ("thirties", "dreißiger"), ("forties", "vierziger"), ("fifties", "fünfziger"),
@@ -142,7 +142,7 @@ class SourceDates:
 
     @cached_property
     def _partials(self) -> frozenset[PartialDate]:
-        """The dates of the text, of the source and of its address, also without their days and years."""
+        """The dates of the text, of the source and of its address; each also without its day, its year, and both."""
         partials = [partial for date in self._dates for partial in date.readings]
         written = [_ISO_DATE.match(date) for date in (self._source.date, self._source.last_updated) if date]
         for match in (*written, _DATE_IN_ADDRESS.search(self._source.url)):
@@ -169,7 +169,7 @@ class SourceDates:
 
     @cached_property
     def _has_years(self) -> bool:
-        """Whether any year is known; otherwise a date's year cannot be checked."""
+        """Whether any year of the source is known; if not, the year of a sentence's date cannot be checked."""
         return bool(self.years) or any("1900" <= year < "2100" for year in self._written_years)
 
     @cached_property
@@ -182,7 +182,7 @@ class SourceDates:
 
     @cached_property
     def durations(self) -> frozenset[Decimal]:
-        """The durations of the text in seconds, each exact, cut and rounded to whole seconds."""
+        """The durations of the text in seconds: each exact, and also truncated and rounded to whole seconds."""
         durations = all_durations(self.text)
         return durations | {Decimal(int(one)) for one in durations} | {Decimal(round(one)) for one in durations}
 
@@ -201,7 +201,7 @@ class SourceDates:
 
 
 def _wider(partial: PartialDate) -> set[PartialDate]:
-    """Return the quarter and the half-year that a month is in, or the last month of a quarter."""
+    """Return the quarter and the half-year of a month, or the last month of a quarter; empty for any other date."""
     year, month, day, part = partial
     if part.startswith("Q"):
         return {PartialDate(year, 3 * int(part[1]))}

@@ -14,7 +14,7 @@ def fold(word: str) -> str:
 
 
 _RAISED = str.maketrans({sign: f" {sign}" for sign in "⁰¹²³⁴⁵⁶⁷⁸⁹¼½¾⅓⅔⅕⅛⅜⅝⅞"})
-"""Puts a space before the signs that NFKC would otherwise join to the digits before them, making 102 of 10²."""
+"""Puts a space before each of these signs; otherwise NFKC would join them to the digits before, and make 102 of 10²."""
 
 
 def plain(text: str) -> str:

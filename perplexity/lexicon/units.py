@@ -178,7 +178,7 @@ _EXACT = frozenset(_CASED.split(" "))
 """Short names that mean something else in the other case."""
 _LOWER = {name.lower(): known for name, known in UNITS.items() if name not in _EXACT}
 INITIALS = frozenset(name.split(" ")[0] for name in UNITS if " " in name)
-"""The first words of those names of units that consist of several words."""
+"""The first word of each unit's name that has several words."""
 
 
 def find_multiplier(word: str, *, glued: bool, is_money: bool) -> tuple[int, ...]:
@@ -205,6 +205,6 @@ def find_unit(word: str) -> tuple[str, int] | None:
     if lower.startswith("prozentig") or (lower.startswith("v.") and lower.endswith("h")):
         return UNITS["%"]
     forms = [lower, lower.replace("-", " ")]
-    # "has" is no plural of "ha".
+    # Only a singular of three or more letters counts: "has" is no plural of "ha".
     forms += [form for ending in ("s", "es", "n") if len(form := lower.removesuffix(ending)) > 2]
     return next((_LOWER[form] for form in forms if len(form) > 1 and form in _LOWER), None)

@@ -7,6 +7,6 @@ from perplexity.extras import require
 
 require("mcp")
 
-from perplexity.mcp_server.server import serve_http, serve_stdio  # noqa: E402 - it imports the packages of the extra
+from perplexity.mcp_server.server import serve_http, serve_stdio  # noqa: E402 - it needs the packages checked above
 
 __all__ = ["serve_http", "serve_stdio"]

@@ -87,7 +87,7 @@ _ARGUMENTS = {
     "domain": "search_domain_filter",
     "recency": "search_recency_filter",
 }
-"""The names of the tools' arguments, by the field that an InvalidRequest names for them."""
+"""The names of the tools' arguments; a key is the field that an InvalidRequest names for that argument."""
 
 Context = ServerRequestContext[Any]
 
@@ -119,7 +119,7 @@ def build_server(chain: Fallback, *, at_once: int = ServerSettings.at_once) -> S
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        # The tools are the same for all clients, and do not change at run time.
+        # Any client or proxy may cache the list: the tools are the same for all, and do not change at run time.
         cache_hints={"tools/list": CacheHint(ttl_ms=_HOUR_MS, scope="public")},
     )
 
@@ -225,13 +225,13 @@ async def serve_http(
     server on loopback (https://modelcontextprotocol.io/specification, transports, security).
     """
     host, port = settings.host, settings.port
-    # If the start fails, CannotListen is raised, so uvicorn need not log it.
+    # Uvicorn need not log a failed start, because CannotListen is raised then.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     async with opening as chain:
         app = build_server(chain, at_once=at_once).streamable_http_app(
             streamable_http_path=PATH,
             host=host,
-            # `_check_requests` checks every request before the app gets it.
+            # The app's own check is off, because `_check_requests` checks every request before the app gets it.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         config = uvicorn.Config(
@@ -259,7 +259,7 @@ async def _serve_until_stopped(server: uvicorn.Server) -> None:
 
 
 async def _wait_for_calls() -> None:
-    """Wait a few seconds for the calls that uvicorn cancelled when it stopped, while each cancels its run."""
+    """Wait a few seconds until each call that uvicorn cancelled when it stopped has cancelled its run."""
     if rest := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(rest, timeout=_CALL_GRACE_SECONDS)
 
@@ -325,7 +325,7 @@ def _check_requests(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
         headers = [(name, value.lower() if name in _HOSTS else value) for name, value in scope["headers"]]
         scope = {**scope, "headers": headers}
         named = [h for h in headers if h[0] != b"origin" or h[1] == b"null"] if ANY in origins else headers
-        # The SDK accepts an empty Host or Origin, which is not allowed.
+        # An empty Host or Origin is not allowed, but the SDK would accept it.
         empty = any(name in _HOSTS and not value.strip() for name, value in headers)
         refused = (
             Response("Empty Host or Origin", 403)

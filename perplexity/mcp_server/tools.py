@@ -38,7 +38,7 @@ HEARTBEAT_SECONDS = 10.0
 """The seconds between progress notifications of a long call; many clients give up after a minute without one."""
 
 Report = Callable[[float, str], Awaitable[None]]
-"""A function that sends an increasing number and a line of text to the client, if the client requested progress."""
+"""A function that sends a number, which must increase, and a line of text to a client that requested progress."""
 
 
 class ProgressReporter:
@@ -72,9 +72,9 @@ class ProgressReporter:
 
 
 def pages_text(results: SearchResults, *, nothing: str = "No pages were found.") -> str:
-    """Return the pages as text, each with its number, title, address, excerpt and date, after a fallback notice.
+    """Return the pages as text, each with its number, title, address, excerpt and date.
 
-    `nothing` replaces the pages if there are none.
+    A fallback notice precedes the pages, and notes follow them. `nothing` replaces the pages if there are none.
     """
     pages = [_page(number, source) for number, source in enumerate(results.results, 1)]
     found = [f"Found {len(pages)} pages:", *pages] if pages else [nothing]

@@ -18,7 +18,7 @@ from perplexity.urls import canonical_url, hostname, is_section_page
 MAX_LENGTH = 300
 """The number of characters, from the start of a text, that are compared."""
 PREFIX_LENGTH = 4
-"""The number of letters that a stem must at least have to count as the prefix of a longer stem."""
+"""A stem with fewer letters than this does not count as the prefix of a longer stem."""
 NAME_WEIGHT, NUMBER_WEIGHT = 2.0, 1.5
 """The weights of a name and of a number; any other word has the weight 1."""
 
@@ -88,7 +88,7 @@ class Headline:
 
     @cached_property
     def states(self) -> dict[int, int]:
-        """The states that `event_states` finds in the headline, without the words about its background."""
+        """The states that `event_states` finds in the headline; words about the background of its news do not count."""
         return event_states(
             fold(word) for word in re.findall(r"[^\W\d_]+", BACKGROUND.split(self.title, maxsplit=1)[0])
         )
@@ -290,7 +290,10 @@ def keywords_of(text: str) -> Keywords:
 
 @lru_cache(maxsize=16384)
 def _number_or_stem(word: str) -> tuple[str, str]:
-    """Return the number that a word names and "", or "" and the word's stem; both are "" for a stopword."""
+    """Return a pair: the number that a word names and "", or "" and the word's stem.
+
+    Both are "" for a stopword.
+    """
     if (folded := fold(word)) in _NUMBER_WORDS:
         return _NUMBER_WORDS[folded], ""
     if folded in _FOLDED_STOPWORDS or len(folded) < 2:
@@ -314,7 +317,7 @@ def concept(folded: str) -> str:
 
 
 def matching_stems(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    """Return the stems of `one` that are in `other`, or that begin a stem there, or that begin with one."""
+    """Return the stems of `one` that are in `other`, that begin a stem of `other`, or that begin with such a stem."""
     both, apart = one & other, dict[str, list[str]]()
     for theirs in other:
         apart.setdefault(theirs[:PREFIX_LENGTH], []).append(theirs)

@@ -166,7 +166,7 @@ def _denies_news(line: str) -> bool:
         return True
     searched = 0
     for denial in _DENIAL.finditer(line):
-        # If no word for news follows one denial, none follows a later denial in the same sentence.
+        # A sentence is searched once: if no word for news follows a denial, none follows a later denial in it.
         if denial.end() >= searched:
             stop = _STOP.search(line, denial.end())
             searched = stop.start() if stop else len(line)

@@ -131,7 +131,7 @@ def parse_date(value: str | None) -> date | None:
 
 
 _LIKELY_SHARE, _SURE_SHARE, _SURER_SHARE, _NEARLY_ALL = 0.55, 0.7, 0.78, 0.88
-"""The shares of keywords that two headlines must have in common; the less likely a match is otherwise, the higher."""
+"""Shares of keywords that two headlines must have in common: a higher one if a match is unlikely for other reasons."""
 _NEAR_DAYS, _FAR_DAYS = 2, 14
 
 
@@ -190,8 +190,8 @@ def _required_share(one: Headline, other: Headline) -> float:
 
     A site reports an event once, at one address, and other sites report it on the same day or the next. A later report,
     or a second address of the same site, is probably about a later event, so the share is higher. It is also higher if
-    only names are in common, or only names and words for a state (a stem such as "8>1"), because these may be only a
-    common subject, above all if each headline also has other words of its own.
+    only names are in common, or only names and words for a state (a stem such as "8>1"): the headlines may then just
+    have the same subject, which is likeliest if each also has other words that the other one lacks.
     """
     days = abs((one.date - other.date).days) if one.date and other.date else 0
     if one.page == other.page:
@@ -259,7 +259,8 @@ def _similarity(one: Keywords, other: Keywords) -> float:
     def common_weight(mine: Keywords, theirs: Keywords) -> float:
         return sum(NAME_WEIGHT if stem in names else 1.0 for stem in matching_stems(mine.stems, theirs.stems))
 
-    # A name may match an ordinary word that it begins; the two directions then have different weights.
+    # A name may match an ordinary word that it begins. The two directions then have different weights, and the lower
+    # one counts.
     common = min(common_weight(one, other), common_weight(other, one)) + NUMBER_WEIGHT * len(
         one.numbers & other.numbers
     )

@@ -76,9 +76,10 @@ def build_messages(
     min_stories: int,
     max_stories: int,
 ) -> tuple[Message, ...]:
-    """Return the instructions as a system message, and a short query, for services that only search, as a user message.
+    """Return a system message with the instructions, and a user message with a short query.
 
-    `since` replaces the period of the filters in the instructions. `since` and `now` are in UTC.
+    Services that only search use the query alone. In the instructions, `since` replaces the period of the filters.
+    `since` and `now` are in UTC.
     """
     wanted = f"{category} news".lstrip() + (f" about {topic}" if topic else "")
     form = _PROMPT.format(
@@ -104,11 +105,11 @@ def _period(filters: Filters) -> str:
 MIN_STORIES, MAX_STORIES = 5, 8
 """The fewest and the most stories that a summary asks for."""
 _MAX_DAYS = 3
-"""The most days for each of which `MAX_STORIES` are asked for, because models do not write longer lists."""
+"""A summary asks for `MAX_STORIES` per day, but not for more days than this: models do not write longer lists."""
 
 FROM_PAGES = N_("No model wrote this: headlines and sentences are the pages’ own.")
 UNPARSED_REPLY = N_("The model’s reply wasn’t a list, so these are the pages’ own headlines.")
-"""Notes for stories that are pages: the first if no model was used, the second if its reply was not a list."""
+"""Notes if the pages themselves are the stories: `FROM_PAGES` if no model was used, this one if it wrote no list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +146,8 @@ async def news_summary(
 
     `now` is the moment of the summary, in any time zone. `since` replaces the period of the filters: only news after
     that moment is searched, and the longer ago it is, the more stories are asked for. `seconds` is as in a `Question`.
-    At most `max_stories` stories are returned. With None, for a caller that chooses among them, all that were found are
-    returned, without a note if they are few.
+    At most `max_stories` stories are returned. If it is None, all stories that were found are returned, and no note
+    says that they are few; this is for a caller that chooses among them.
     `category` may be empty if there is a topic; the topic is then looked for in all news.
     Raises InvalidRequest for an unknown category, NothingFound if no page has a story, or another PerplexityError.
     """

@@ -67,7 +67,8 @@ def report_attempts(
 ) -> Iterator[AttemptResult]:
     """Call `on_attempt` for each attempt that the block made, in order, when the block ends.
 
-    The block passes its reply to `record` of the yielded value. If the block is cancelled, nothing is reported.
+    The block calls `record` of the yielded `AttemptResult` with its reply. If the block is cancelled, nothing is
+    reported.
     """
     started, taken = clock(), AttemptResult(provider=provider)
     try:
@@ -183,7 +184,7 @@ class ProviderConfig:
 
     `keys` and `base_urls` map the names of providers in lower case to their keys and base URLs. `api` is the API of
     Perplexity that answers. `limiter` is told the rate limits that Perplexity's replies state. The other fields are as
-    in `PerplexityClient`, which calls `timeouts` `limits`.
+    in `PerplexityClient`, whose `limits` are the `timeouts` here.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)

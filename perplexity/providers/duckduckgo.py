@@ -267,7 +267,7 @@ class DuckDuckGo(PassageProvider):
                 raise _as_perplexity_error(error) from None
 
         if (log := scope.current().log) is not None:
-            # Recorded here, because the library sends the request itself.
+            # The request is recorded here, because the library sends it itself.
             asked = {"q": text, "region": code, "timelimit": timelimit, "page": page}
             await log.record(SERVICE, "/", json.dumps(asked))
         return await self._threads.run(find)
@@ -321,7 +321,7 @@ def search_ddgs(
 
 
 def _as_perplexity_error(error: BaseException) -> PerplexityError:
-    """Return the error as a PerplexityError, without the text of any other error, because it may quote the query."""
+    """Return a PerplexityError unchanged, and any other error as one, without its text, which may quote the query."""
     if isinstance(error, PerplexityError):
         return error
     if isinstance(error, TimeoutError):

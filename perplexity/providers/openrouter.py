@@ -200,7 +200,7 @@ def build(config: ProviderConfig) -> OpenRouter | None:
 
 
 def translate_error(error: PerplexityError, *, provider: str) -> PerplexityError:
-    """Put the provider's name on an error of OpenRouter, and return it or a more fitting error.
+    """Set the provider of an error of OpenRouter, and return this error, or a more fitting one in its place.
 
     Two errors with status 400 are not the user's fault: an unknown model becomes an EndpointRetired, and a failure of
     the service behind OpenRouter a ServerError.
@@ -219,7 +219,7 @@ def translate_error(error: PerplexityError, *, provider: str) -> PerplexityError
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Raise each PerplexityError of the block as `translate_error` returns it."""
+    """Replace a PerplexityError that the block raises by the error that `translate_error` returns for it."""
     try:
         yield
     except PerplexityError as error:

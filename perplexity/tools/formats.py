@@ -126,7 +126,7 @@ async def reply_anthropic(call: Mapping[str, JSON], tools: Sequence[Tool]) -> di
 
 
 async def reply_mcp(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
-    """Run a `tools/call`, whose `params` are `call`, and return its result.
+    """Run the `tools/call` request with the `params` in `call`, and return its result.
 
     If the tool has an output schema, the result also has structured content.
     """

@@ -119,7 +119,7 @@ def _tool(runner: DeepDiveRunner, notes: Sequence[str] = ()) -> Tool:
 
     async def handler(topic: str) -> str:
         try:
-            # The run cannot be resumed after this call.
+            # If this call is cancelled, so is its background run, because nothing could resume it later.
             report = await runner.run(topic, store=NullStageStore(), on_stage=lambda update: None, resumable=False)
         except PerplexityError as error:
             return chain_failure_text(NAME, error, seconds=SECONDS, nothing=no_results_text(topic), notes=notes)

@@ -92,9 +92,9 @@ def build_question(
 
 
 def _schema(given: Mapping[str, JSON], model: str) -> Mapping[str, JSON]:
-    """Return the schema in `given`: `given` itself, or what it wraps like a chat completion's `response_format`.
+    """Return the schema that `given` is, or that it wraps as the `response_format` of a chat completion does.
 
-    Raises InvalidRequest.
+    Raises InvalidRequest for an invalid schema, or if the model does not support schemas.
     """
     if model not in SCHEMA_MODELS:
         only = f"JSON schema (response_format) is only supported on {', '.join(SCHEMA_MODELS)}"

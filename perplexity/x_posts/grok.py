@@ -79,7 +79,7 @@ class XaiWire(GrokWire):
             "tool_choice": "required",
             "max_turns": MAX_SEARCHES + 1,
             "text": {"format": {"type": "json_schema", "name": "pulse", "schema": SCHEMA, "strict": True}},
-            # Inline citations are numbered in another order than the posts, and would be inside the JSON.
+            # Inline citations are left out: they would be inside the JSON, and in another order than the posts.
             "include": ["no_inline_citations"],
             "store": False,
         }
@@ -87,7 +87,7 @@ class XaiWire(GrokWire):
     def read(self, body: Mapping[str, JSON]) -> GrokResponse:
         """Parse a response. Raises RunFailed.
 
-        The posts found are in the list of citations and in annotations; the text is the model's own.
+        The service names the posts found, in its list of citations and in annotations; the text is the model's own.
         """
         status = as_text(body.get("status"))
         if status not in {"", "completed", "incomplete"}:
@@ -137,7 +137,7 @@ def _xai_cost_usd(usage: Mapping[str, JSON]) -> float | None:
 OPENROUTER_MODEL = "x-ai/grok-4.3"
 
 _X_ONLY = "Use the search of X only, not the search of web pages."
-"""The tool searches X and the web: https://openrouter.ai/docs/client-sdks/python/api-reference/components/websearchservertoolconfig"""
+"""Without this instruction, the tool searches X and the web: https://openrouter.ai/docs/client-sdks/python/api-reference/components/websearchservertoolconfig"""
 
 
 class OpenRouterWire(GrokWire):

@@ -20,7 +20,7 @@ _LINK = re.compile(
     r"\([ \t]{0,8}<?(?P<url>[^\s()<>]{0,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,4})>?"
     r"(?:[ \t]{1,8}[\"'][^\"'\n]{0,100}[\"'])?[ \t]{0,8}\)"
 )
-_MAX_PASSES = 5  # A removal can turn the text around it into a link.
+_MAX_PASSES = 5  # Removing a link can join the text around it to another link, which the next pass removes.
 _ONLY_NUMBERS = re.compile(rf"(?:web:|[\d\s,;，；、{DASHES}])+")
 
 
@@ -101,7 +101,7 @@ def validate_response(response: GrokResponse) -> PostSummary:
 
 
 def _unreliable_reason(posts: int, *, confirmed: frozenset[str], fetched: int | None) -> str | None:
-    """Return why the sentiment is not counted, None if the posts are reliable."""
+    """Return a sentence on why the summary is unreliable and its sentiment is not counted; None if it is reliable."""
     if not posts:
         return say(NO_POSTS)
     if fetched is not None and posts > fetched:

@@ -17,8 +17,8 @@ class GrokResponse:
     """The contents of a response, not yet validated.
 
     `text` is the model's own text. `annotation_urls` are the addresses in the service's annotations of that text;
-    `confirmed_urls` are all addresses that the service reports, rather than the model. `posts_read` is how many posts
-    the service read, None if it does not say. `incomplete` says why the model stopped early, None if it finished.
+    `confirmed_urls` are all addresses that the service itself reports, and not only the model. `posts_read` is how many
+    posts the service read, None if it does not say. `incomplete` says why the model stopped early, None if it finished.
     """
 
     text: str
@@ -32,7 +32,7 @@ class GrokResponse:
 
 
 class GrokWire(Protocol):
-    """A service's protocol for Grok: the address, the request and the response. Pure."""
+    """A service's protocol for Grok: the address, the request and the response. It does no I/O."""
 
     name: ClassVar[str]
     """The display name, such as "Grok" or "Grok at OpenRouter"."""
@@ -88,9 +88,9 @@ class Sentiment:
 class PostSummary:
     """What people say. `text` has markers that refer to `posts`, whose addresses were validated.
 
-    `sentiment` counts posts; it never repeats figures from the model. `unreliable` is a sentence that says why the
-    summary is not reliable, None if it is: it rests on no posts, or on posts that the service does not confirm and
-    whose sentiment is not counted. `incomplete` says why the model stopped early, None if it finished. `posts_read` is
+    `sentiment` counts posts; it never repeats figures from the model. `unreliable` is None, or a sentence that says
+    why the summary is not reliable: it rests on no posts, or on posts that the service does not confirm. The sentiment
+    of such posts is not counted. `incomplete` says why the model stopped early, None if it finished. `posts_read` is
     how many posts the service read, None if it does not say.
     """
 
