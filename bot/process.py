@@ -116,7 +116,10 @@ class Application:
             await self.socket.start()
 
     async def _stop(self, workers: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None] | None) -> None:
-        """Finish the work and close everything. The time limits of the steps add up to less than hosts allow."""
+        """Finish the work and close everything.
+
+        The time limits of the steps add up to less than the time that hosts give a process to stop.
+        """
         closing = (
             asyncio.create_task(_run_within(CLOSE_SECONDS, self.socket.close())) if self.socket is not None else None
         )

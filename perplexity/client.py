@@ -181,7 +181,7 @@ _MODELS_SECONDS = 10.0
 
 
 class PerplexityClient(Closing):
-    """Searches and answers by Perplexity.
+    """A client of Perplexity's API that searches and answers questions.
 
     `base_url` must be https, except on loopback. A `session` that is passed in is used and not closed. `open_timeout`
     is the seconds for opening a connection. `limits` are the time limits of calls in seconds, by kind of request;

@@ -128,9 +128,10 @@ def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
 
 
 def fallback_sentence(failed: Sequence[Attempt], what: str, *, unset: str = "") -> str:
-    """Return "Perplexity could not be reached; these are pages from DuckDuckGo.", with `what` as its end.
+    """Return a sentence that says which services failed, and why, and ends with `what`; empty if none did.
 
-    The text is empty if nothing failed and no variable is `unset`.
+    An example is "Perplexity could not be reached; these are pages from DuckDuckGo." A variable that is `unset` counts
+    as a failure.
     """
     why = [say("{variable} is not set").format(variable=unset)] if unset else []
     why += attempt_reasons(failed)

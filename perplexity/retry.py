@@ -69,7 +69,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float, clock: Clock, *, total: float | None = None) -> Deadline:
-        """Return the deadline `seconds` from now; while text arrives, up to `total` seconds from now."""
+        """Return a deadline `seconds` from now. Arriving text extends it, to at most `total` seconds from now."""
         now = clock()
         return cls(at=now + seconds, clock=clock, seconds=seconds, end=now + (total or seconds))
 

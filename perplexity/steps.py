@@ -64,15 +64,15 @@ class SteppedProvider:
         self.announces_requests = provider.announces_requests
 
     async def search(self, query: Query) -> SearchResults:
-        """Search within the steps. Raises the errors of the provider and of the steps."""
+        """Search, with the steps around the provider's call. Raises the errors of the provider and of the steps."""
         return await ask(self.steps, query, self.provider.search)
 
     async def answer(self, question: Question) -> Answer:
-        """Answer within the steps. Raises the errors of the provider and of the steps."""
+        """Answer, with the steps around the provider's call. Raises the errors of the provider and of the steps."""
         return await ask(self.steps, question, self.provider.answer)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the provider's events within the steps. Raises the errors of the provider and of the steps."""
+        """Yield the provider's events, with the steps around its call. Raises the errors of both."""
         async with aclosing(within(self.steps, self._stream)(question)) as replies:
             async for reply in replies:
                 yield Done(answer=reply) if isinstance(reply, Answer) else cast("Event", reply)
@@ -94,7 +94,7 @@ class SteppedPosts:
         self.source, self.steps, self.name = source, steps, source.name
 
     async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
-        """Summarize within the steps. Raises the errors of the source and of the steps."""
+        """Summarize, with the steps around the source's call. Raises the errors of the source and of the steps."""
 
         async def ask_once(question: Question) -> PostSummary:
             return await self.source.summarize(question.text, since=since, until=until, seconds=seconds)

@@ -26,7 +26,7 @@ _pool = ThreadPoolExecutor(max_workers=MAX_WORKERS, thread_name_prefix="computin
 
 
 async def run_in_thread(call: Callable[Params, Computed], *args: Params.args, **kwargs: Params.kwargs) -> Computed:
-    """Call a function that does no I/O in a thread, and return its result. Raises the function's errors.
+    """Run a function in a thread, and return its result; the function must do no I/O. Raises the function's errors.
 
     If the caller is cancelled, a running call continues to its end.
     """

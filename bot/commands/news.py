@@ -141,7 +141,7 @@ def as_results(summary: NewsSummary) -> SearchPage:
 
 
 def remember(summary: NewsSummary) -> str:
-    """Return the headlines with their sentences, by which a follow-up can name a story."""
+    """Return a numbered list of headlines with their sentences, so that a follow-up question can refer to a story."""
     return "\n".join(
         f"{number}. {story.headline}. {story.sentence}".strip() for number, story in enumerate(summary.stories, 1)
     )

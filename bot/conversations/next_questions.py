@@ -61,7 +61,7 @@ def _read(rest: str) -> tuple[str, ...]:
 
 @dataclass(kw_only=True)
 class WithoutNextQuestions:
-    """Passes on the events of an answer, but no text from the beginning of the block of next questions on."""
+    """Passes on the events of an answer, without the block of next questions and any text after it."""
 
     on_event: Callable[[Event], None]
     _held: str = field(default="")

@@ -164,7 +164,7 @@ def _label(message: OutgoingMessage) -> OutgoingMessage:
 
 
 def _mark(kept: object) -> object:
-    """Return the saved data of an answer or a page; if it was recorded, add the label, so that each copy shows it."""
+    """Return the saved data of an answer or a page. Recorded data get the label, so that each copy shows it."""
     label = _(RECORDED_LABEL)
     match kept:
         case Answer(provider=provider) if provider == RECORDED:

@@ -372,7 +372,8 @@ TABLES: Mapping[str, Table] = {
         limited_person="subject",
         columns=_columns(person="subject user_id", place="team_id", none="scope amount at"),
     ),
-    # Only the erased person's own id leads to their amount, and only until the week is over.
+    # A row has only a salted hash of the erased person's id, so it is found only by someone who knows the id. Rows are
+    # deleted after the end of the week.
     "erased_spending": Table(
         of_workspace=_WORKSPACE,
         outdated="period < date_trunc('week', now() AT TIME ZONE 'UTC')::date AND at < now() - interval '1 hour'",

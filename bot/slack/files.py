@@ -73,7 +73,8 @@ class FileReader:
     async def read(self, file_id: str, *, most: int) -> tuple[str, bytes]:
         """Return the name and the contents of a file of at most `most` bytes. Raises Unreadable.
 
-        Slack is asked for the file's address each time, since an event has only the id of another workspace's file.
+        Slack is asked for the file's address each time: if a file belongs to another workspace, the event has only its
+        id.
         https://docs.slack.dev/apis/slack-connect/using-slack-connect-apis#files
         """
         try:

@@ -162,7 +162,7 @@ class PostgresLimiter:
         """Stop the lane after a refusal.
 
         The stop lasts for `retry_after` seconds, but at least one second. If the lane was already stopped while the
-        refused call was on its way, that stop stays, and ends later only if `retry_after` ends later.
+        refused call was on its way, that stop is kept, and is extended only if `retry_after` reaches beyond its end.
         """
         self.on_refused(provider)
         await self._note(provider, kind, _REFUSED, {"seconds": retry_after})

@@ -402,7 +402,7 @@ class CommandRunner:
     async def _context(
         self, run: _Run, audience: Audience, *, alone: bool, steps: Sequence[Step] = ()
     ) -> CommandContext:
-        """Return the command's context. Raises Refused if the rules of the workspace or channel exclude its effort."""
+        """Return the command's context. Raises Refused if workspace or channel rules forbid the command's effort."""
         row, command, live = run.row, run.command, run.live
         if command.effort is not None:
             effort_cap(row.preferences.rules).check(command.effort)

@@ -49,7 +49,7 @@ class ProgressLine:
 
     @asynccontextmanager
     async def running(self, activity: str) -> AsyncIterator[None]:
-        """Show the line, beginning with this activity, until the end or `stop`."""
+        """Show the line until the `async with` block ends or `stop` is called; `activity` is the first one shown."""
         self.show(activity)
         ticking = asyncio.create_task(self._tick())
         try:

@@ -116,8 +116,9 @@ class OpenRouter(Closing, Provider):
     async def check_models(self, *, seconds: float = 10.0) -> tuple[str, ...]:
         """Ask OpenRouter which models it serves, and return the names of our models that it no longer serves.
 
-        From then on, Sonar answers in their place. Sonar itself, the model that does not search and the model for JSON
-        schemas have no replacement. Each missing model is logged. Raises any PerplexityError, and changes nothing then.
+        From then on, Sonar answers in their place. Three models have no replacement: Sonar itself, the one that does
+        not search, and the one for JSON schemas. Each missing model is logged. May raise any PerplexityError; nothing
+        is changed in that case.
         """
         with _translated_errors():
             deadline = Deadline.after(seconds, self._clock)

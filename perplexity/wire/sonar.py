@@ -65,8 +65,8 @@ def build_answer(
         incomplete=incomplete,
         usage=usage,
         id=sanitize_message(body.get("id")) or None,
-        # Only the fields that the reader of a stream keeps are described, so that a stream and a whole response look
-        # alike.
+        # The shape is made only of the fields that the reader of a stream keeps, so that a stream and a whole response
+        # have the same shape.
         shape=shape_of({name: body[name] for name in _REPEATED if body.get(name)}),
     )
 
@@ -278,10 +278,10 @@ def sonar_model(question: Question, target: Target) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Sonar(Wire):
-    """The wire of Sonar at one service: its path, its name, and its names of models and errors.
+    """Sonar's format of requests and responses at one service, with its path, its name, its models and its errors.
 
-    `model` returns the name of the model that answers a question, or raises InvalidRequest. A vendor before the name of
-    a model is ignored.
+    `model` returns the name of the model that answers a question, or raises InvalidRequest. A vendor's prefix, such as
+    "perplexity/", is ignored in the names of models.
     """
 
     path: str = "/chat/completions"

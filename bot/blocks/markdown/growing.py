@@ -136,7 +136,7 @@ def _is_long_enough(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _line_until(text: str, place: int) -> str:
-    """Return the line that contains a place, up to this place and at most `_LONG_CLAUSE` characters."""
+    """Return the beginning of the line that contains a place: up to the place, at most `_LONG_CLAUSE` characters."""
     line = text.rfind("\n", 0, place) + 1
     return text[line : min(place, line + _LONG_CLAUSE)]
 

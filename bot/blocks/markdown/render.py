@@ -49,8 +49,8 @@ _SCHEME = re.compile(rf":(?=[^\s\u2060])(?i:{_AFTER_A_SCHEME})")
 _LINK = re.compile(r"\](?=[(:])")
 # Addresses, with or without a scheme.
 _SLASH = re.compile(r"/(?<=[/:]/)")
-# A dot gets a joiner on both sides: a linkifier takes a joiner before the dot for a letter, and GitHub's parser takes a
-# joiner after the dot for a letter.
+# A dot gets a joiner on both sides: linkifiers treat a joiner before the dot as a letter, and GitHub's parser treats a
+# joiner after the dot as a letter.
 _HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
 # The characters of addresses and of Slack's tokens.
@@ -130,9 +130,10 @@ def count_blocks(text: str) -> int:
 
 
 def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX_BLOCK) -> list[Part]:
-    """Render a text with placeholders as parts.
+    """Render a text that has placeholders, and return it split into parts.
 
-    LaTeX is made readable first. Each part weighs at most `limit`, and Slack makes at most 36 blocks of it.
+    LaTeX is made readable first. Each part weighs at most `limit` (see `Splitter.weigh`), and Slack makes at most 36
+    blocks of it.
     """
     document = directed(readable(document))
     splitter = Splitter(limit=limit, addresses=addresses)

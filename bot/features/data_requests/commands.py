@@ -53,7 +53,7 @@ class Terminal:
 
     @property
     def is_a_persons(self) -> bool:
-        """Whether a person could type an answer."""
+        """Whether the input is a terminal, so that a person can reply to a question there."""
         return self.stdin is not None and self.stdin.isatty()
 
     @property

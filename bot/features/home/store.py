@@ -68,7 +68,10 @@ class HomeData:
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """A count and its cost in micro-dollars: questions of a day, a person or a channel, or calls of a service."""
+    """How many questions a day, a person or a channel had, or how many calls a service had, and what they cost.
+
+    `cost` is in micro-dollars.
+    """
 
     name: str
     count: int

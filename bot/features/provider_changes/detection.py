@@ -59,10 +59,11 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderChange:
-    """A lasting change, and the time of the first answer that has it.
+    """A lasting change of one kind, with the value before and after it. `at` is the time of the first answer with it.
 
-    For the shape, `before` are the fields that are gone, and `after` the new ones; a field of another type is in both.
-    For the price, both are ratios: the cost of an answer, divided by its cost at the prices fitted to earlier answers.
+    For "shape", `before` lists the missing fields and `after` the new ones. A field whose type changed is in both.
+    For "price", each value is the median of a ratio: the cost of an answer, divided by its cost at the prices fitted to
+    earlier answers.
     """
 
     kind: Kind
