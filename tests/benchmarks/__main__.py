@@ -73,7 +73,7 @@ def line(figure: Figure) -> str:
 def cells(figure: Figure) -> tuple[str, str, str, str]:
     """Return a figure's name, its bar, what was measured, and whether that misses the bar."""
     bar = f"{'≥' if figure.at_least else '≤'} {figure.bar:g} {figure.unit}".rstrip()
-    measured = f"{figure.measured:.2f} {figure.unit}".rstrip()
+    measured = f"{figure.shown:.2f} {figure.unit}".rstrip()
     return figure.name, bar, measured, "" if figure.reached else "missed"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from math import ceil, floor
 from statistics import median
 
 Measurement = Callable[[int], Awaitable[float]]
@@ -23,9 +24,14 @@ class Figure:
 
     @property
     def reached(self) -> bool:
-        """Whether the bar is reached by what is shown, hundredths."""
-        shown = round(self.measured, 2)
-        return shown >= self.bar if self.at_least else shown <= self.bar
+        """Whether the bar is reached."""
+        return self.measured >= self.bar if self.at_least else self.measured <= self.bar
+
+    @property
+    def shown(self) -> float:
+        """The measured value in hundredths, rounded to the worse side: one that misses its bar looks like it."""
+        hundredths = round(self.measured * 100, 6)
+        return (floor(hundredths) if self.at_least else ceil(hundredths)) / 100
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,6 +61,20 @@ def test_figure__reaches_its_bar(measured: float, at_least: bool, reached: bool)
 
 
 @pytest.mark.parametrize(
+    ("measured", "at_least", "shown"),
+    [
+        (2.0, False, "2.00"),
+        (2.0001, False, "2.01"),
+        (1.9999, True, "1.99"),
+        (17.13, False, "17.13"),
+        (0.59, True, "0.59"),
+    ],
+)
+def test_a_figure_that_misses_its_bar_looks_like_it(measured: float, at_least: bool, shown: str) -> None:
+    assert f" {shown} " in line(figure(measured, at_least=at_least))
+
+
+@pytest.mark.parametrize(
     ("arguments", "measured", "code"),
     [((), 9.0, 0), (("--check",), 9.0, 1), (("--check",), 1.0, 0), (("--check", "--only", "import"), 9.0, 0)],
 )
