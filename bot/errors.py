@@ -9,7 +9,7 @@ from bot.translation import N_
 from perplexity.errors import AllProvidersFailed, NotPermitted, PerplexityError
 
 if TYPE_CHECKING:
-    from perplexity.attempts import Attempt
+    from perplexity.errors import Attempt
 
 
 class UsageError(Exception):

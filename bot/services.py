@@ -22,10 +22,9 @@ from bot.metering import Meter
 from bot.slack.connection import SlackConnection
 from bot.storage.limiter import PostgresLimiter
 from bot.storage.questions import Pool
-from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import open_deepdive_runner
 from perplexity.deepdive.types import Persona
-from perplexity.errors import PerplexityError
+from perplexity.errors import Attempt, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.limiter import Limiter
 from perplexity.models import FallbackTimeouts, Timeouts

@@ -11,12 +11,11 @@ TYPE_CHECKING = False
 """Type checkers treat a variable of this name as True, so it need not be imported from `typing`."""
 
 if TYPE_CHECKING:
-    from perplexity.attempts import Attempt, RequestKind
-    from perplexity.circuit_breaker import BreakerPolicy
     from perplexity.client import AskOptions, PerplexityClient, Prompt
     from perplexity.errors import (
         AllProvidersFailed,
         APIError,
+        Attempt,
         AuthenticationError,
         BillingError,
         ConnectionFailed,
@@ -30,12 +29,13 @@ if TYPE_CHECKING:
         PerplexityError,
         RateLimitError,
         RequestCancelled,
+        RequestKind,
         RunFailed,
         ServerError,
         StreamTruncated,
         TimedOut,
     )
-    from perplexity.fallback import Fallback
+    from perplexity.fallback import BreakerPolicy, Fallback
     from perplexity.filters import Filters, Mode, Recency
     from perplexity.limiter import Limiter, Limits, MemoryLimiter
     from perplexity.models import Effort, FallbackTimeouts, Timeouts
@@ -132,14 +132,12 @@ __all__ = [
 ]
 
 _NAMES = {
-    "perplexity.attempts": "Attempt RequestKind",
-    "perplexity.circuit_breaker": "BreakerPolicy",
     "perplexity.errors": (
-        "AllProvidersFailed APIError AuthenticationError BillingError ConnectionFailed EndpointRetired "
+        "AllProvidersFailed APIError Attempt AuthenticationError BillingError ConnectionFailed EndpointRetired "
         "InvalidRequest MalformedResponse MissingExtra MissingKey NothingFound NotPermitted "
-        "PerplexityError RateLimitError RequestCancelled RunFailed ServerError StreamTruncated TimedOut"
+        "PerplexityError RateLimitError RequestCancelled RequestKind RunFailed ServerError StreamTruncated TimedOut"
     ),
-    "perplexity.fallback": "Fallback",
+    "perplexity.fallback": "BreakerPolicy Fallback",
     "perplexity.filters": "Filters Mode Recency",
     "perplexity.limiter": "Limiter Limits MemoryLimiter",
     "perplexity.models": "Effort FallbackTimeouts Timeouts",

@@ -10,8 +10,19 @@ from html import unescape
 from itertools import groupby
 from typing import NamedTuple
 
-from perplexity.markdown import Document, Edit, RegionKind, parse
-from perplexity.markers import CLOSE, DASHES, NUMBERS, OPEN, is_plain, ranges, written
+from perplexity.markdown import (
+    CLOSE,
+    DASHES,
+    NUMBERS,
+    OPEN,
+    Document,
+    Edit,
+    RegionKind,
+    is_plain,
+    parse,
+    ranges,
+    written,
+)
 from perplexity.sanitize import answer_text, encode_url, one_line
 from perplexity.types import Answer, Source
 from perplexity.urls import safe_url

@@ -30,8 +30,19 @@ from perplexity.transport import (
     proxy_for,
     tls_context,
 )
-from perplexity.types import API, JSON, Answer, Event, Message, Query, Question, Restarted, SearchResults
-from perplexity.validation import validate_messages, validate_query
+from perplexity.types import (
+    API,
+    JSON,
+    Answer,
+    Event,
+    Message,
+    Query,
+    Question,
+    Restarted,
+    SearchResults,
+    validate_messages,
+    validate_query,
+)
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
 from perplexity.wire.base import Wire

@@ -14,9 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from perplexity.api import ApiClient, Runs
-from perplexity.attempts import total_cost
 from perplexity.domains import TextFilter, filter_answer
-from perplexity.errors import MalformedResponse, PerplexityError, RequestCancelled, RunFailed, StreamTruncated
+from perplexity.errors import (
+    MalformedResponse,
+    PerplexityError,
+    RequestCancelled,
+    RunFailed,
+    StreamTruncated,
+    total_cost,
+)
 from perplexity.models import Target, Timeouts
 from perplexity.retry import Clock, Deadline, Retries, is_retryable, is_safe_to_repeat
 from perplexity.threads import run_in_thread

@@ -10,9 +10,18 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from perplexity.block_parser import BlockKind
 from perplexity.latex import unicode_text
-from perplexity.markdown import DISPLAYED, OPENER, Document, Edit, Region, RegionKind, looks_like_maths, parse
+from perplexity.markdown import (
+    DISPLAYED,
+    OPENER,
+    BlockKind,
+    Document,
+    Edit,
+    Region,
+    RegionKind,
+    looks_like_maths,
+    parse,
+)
 
 _JOINER = "\u2060"
 _LINE_END = re.compile(r"\r\n?|\n")

@@ -1,6 +1,8 @@
-"""A Markdown text as a document: its blocks, parsed once, and the places of code, LaTeX and prose.
+"""A Markdown text as a document: its blocks, parsed once, and the places of code, LaTeX and prose; and `[1]`'s grammar.
 
-`markdown-it-py` does not keep the places of inline code and does not know LaTeX, so both are found here.
+The blocks are those of CommonMark (https://spec.commonmark.org/0.31.2/) plus GitHub's tables. Link definitions and HTML
+blocks are paragraphs here, so that no text is invisible. `markdown-it-py` does not keep the places of inline code and
+does not know LaTeX, so both are found here.
 """
 
 from __future__ import annotations
@@ -10,51 +12,59 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, lru_cache
-from itertools import pairwise
+from functools import cache, cached_property, lru_cache, partial
+from itertools import accumulate, pairwise
 from operator import itemgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from perplexity.block_parser import Block, BlockKind, line_starts, read_blocks
-from perplexity.markers import NUMBERS
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
+
+    Rule = Callable[[StateBlock, int, int, bool], bool]
+    """A rule of the parser: (state, first line, line after the last, whether to test only) -> whether it matched."""
 
 _LINE_END = re.compile(r"\r\n?|\n")
-_BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
-_BACKTICKS = re.compile(r"\\[^`]|\\?(`+)")
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
-# Each alternative begins with a fixed sign, so that the search jumps from sign to sign.
-OPENER = re.compile(
-    r"\\(?:[\[(]|begin\{[A-Za-z]{1,20}\*?\}|.)|\$(?:(?<!\$\$)\$(?!\$)|(?<![\\$\w]\$)(?![\s$]))", re.DOTALL
-)
-_MATH_CLOSERS = {
-    r"\[": re.compile(r"\\\]"),
-    r"\(": re.compile(r"\\\)"),
-    "$$": re.compile(r"(?<!\$)\$\$(?!\$)"),
-    "$": re.compile(r"(?<![\s\\$])\$(?!\w)"),
-}
-# A formula does not contain another one that is opened by the same sign.
-_MATH_INSIDE = {
-    r"\[": re.compile(r"(?<!\\)\\\["),
-    r"\(": re.compile(r"(?<!\\)\\\("),
-    "$$": re.compile(r"(?!)"),
-    "$": re.compile(r"(?<!\\)\$"),
-}
-_ENVIRONMENT = re.compile(r"\\(?:(begin)|end)\{([A-Za-z]{1,20}\*?)\}")
-# Some models put empty lines around a displayed formula; its signs then stand alone on their lines.
-_SPACED_MATH = re.compile(
-    r"^[ \t]*(?P<all>(?:(\$\$)|\\\[)[ \t]*\n(?:[ \t]*\n)++(?P<body>(?:[ \t]*[^\s][^\n]*\n)++)"
-    r"(?:[ \t]*\n)++[ \t]*(?(2)\$\$|\\\]))(?=[ \t]*$)",
-    re.MULTILINE,
-)
-_COMMAND = re.compile(r"\\[A-Za-z]{2}")
-_OF_A_FORMULA = re.compile(r"[\\^_={}]")
-_TWO_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+[ \t,;:]++[^\W\d_]{2}")
-_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2}")
-_LONGER_WORD = re.compile(r"[^\W\d_]{3}")
-_ARITHMETIC = re.compile(
-    r"(?!\d[\d.,]*[-–][\d.,]+[A-Za-z]?\Z)\d+(?:[.,]\d+)*[A-Za-z]?(?:[-+*/<>(!|][\w.,+*/<>()!|-]*+)?"
-)
-_AROUND_WORDS = re.compile(r"[\s\d.,;:!?'’“”\"()\[\]/&*–—…-]+")
+
+
+class BlockKind(StrEnum):
+    """The kind of a block."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    LIST = "list"
+    ITEM = "item"
+    QUOTE = "quote"
+    FENCE = "fence"
+    INDENTED = "indented"
+    TABLE = "table"
+    RULE = "rule"
+
+
+class Block(NamedTuple):
+    """A block from the line `start` up to, not including, `end`; `depth` counts the blocks around it.
+
+    `column` is where the text of a paragraph or a heading begins in its first line. `content` is the text of a heading,
+    or code; `markup` is the sign of a heading or a fence, and `info` the words after a fence's sign.
+    """
+
+    kind: BlockKind
+    depth: int
+    start: int
+    end: int
+    column: int = 0
+    content: str = ""
+    markup: str = ""
+    info: str = ""
+
+    @property
+    def text_end(self) -> int:
+        """The line after the text of a paragraph or a heading; the heading's underline is not part of its text."""
+        return self.end - (self.kind is BlockKind.HEADING and not self.markup.startswith("#"))
 
 
 class RegionKind(StrEnum):
@@ -175,6 +185,103 @@ def may_have_math(text: str) -> bool:
     return "$" in text or ("\\" in text and any(opener in text for opener in (r"\(", r"\[", r"\begin{")))
 
 
+_COLUMN = "column"
+_KINDS = {
+    "heading_open": BlockKind.HEADING,
+    "paragraph_open": BlockKind.PARAGRAPH,
+    "bullet_list_open": BlockKind.LIST,
+    "ordered_list_open": BlockKind.LIST,
+    "list_item_open": BlockKind.ITEM,
+    "blockquote_open": BlockKind.QUOTE,
+    "fence": BlockKind.FENCE,
+    "code_block": BlockKind.INDENTED,
+    "table_open": BlockKind.TABLE,
+    "hr": BlockKind.RULE,
+}
+"""The kind of block that each type of token begins."""
+
+
+def line_starts(text: str) -> list[int]:
+    """Return the indexes at which the lines of a text begin, followed by the length of the text."""
+    if "\r" in text:
+        return [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
+    starts = [0, *accumulate([len(line) + 1 for line in text.split("\n")])]
+    starts[-1] -= 1
+    return starts
+
+
+def read_blocks(text: str) -> tuple[Block, ...]:
+    """Return the blocks of a text, each before those inside it. Rows and cells of tables do not count as blocks."""
+    tokens = _parser().parse(text)
+    return tuple(_block(tokens, index) for index, token in enumerate(tokens) if token.type in _KINDS)
+
+
+def _block(tokens: Sequence[Token], index: int) -> Block:
+    token = tokens[index]
+    start, end = token.map or (0, 0)
+    content = tokens[index + 1].content if token.type == "heading_open" else token.content
+    column = token.meta.get(_COLUMN, 0)
+    return Block(_KINDS[token.type], token.level, start, end, column, content, token.markup, token.info)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # Imported here because the library takes a while to load.
+    from markdown_it import MarkdownIt, rules_block
+
+    parser = MarkdownIt("commonmark").enable("table").disable(["reference", "html_block"])
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    ruler, paragraph_ends = parser.block.ruler, ["paragraph", "reference"]
+    ruler.at("paragraph", _with_column(rules_block.paragraph))
+    ruler.at("lheading", _with_column(rules_block.lheading))
+    ruler.at("heading", _with_column(rules_block.heading), {"alt": [*paragraph_ends, "blockquote"]})
+    ruler.at("table", partial(_table_without_cells, rules_block.table), {"alt": paragraph_ends})
+    return parser
+
+
+def _with_column(rule: Rule) -> Rule:
+    """Return the rule of a paragraph or a heading, extended to store the column at which the text begins."""
+
+    def read(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        opening, found = len(state.tokens), rule(state, start, end, silent)
+        if found and not silent:
+            place = state.bMarks[start] + state.tShift[start]
+            state.tokens[opening].meta[_COLUMN] = place - state.src.rfind("\n", 0, place) - 1
+        return found
+
+    return read
+
+
+def _table_without_cells(rule: Rule, state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a table without its cells, because even a short text can have very many cells, most of them empty.
+
+    The library's rule decides whether the lines are a table, and where it ends.
+    """
+    if not rule(state, start, end, True):
+        return False
+    if not silent:
+        line = start + 2
+        while line < end and not _ends_table(state, line, end):
+            line += 1
+        state.push("table_open", "table", 1).map = [start, line]
+        state.push("table_close", "table", -1)
+        state.line = line
+    return True
+
+
+def _ends_table(state: StateBlock, line: int, end: int) -> bool:
+    if state.sCount[line] < state.blkIndent or state.isEmpty(line) or state.is_code_block(line):
+        return True
+    kind, state.parentType = state.parentType, "table"
+    try:
+        return any(rule(state, line, end, True) for rule in state.md.block.ruler.getRules("blockquote"))
+    finally:
+        state.parentType = kind
+
+
+_BACKTICKS = re.compile(r"\\[^`]|\\?(`+)")
+
+
 def _spans(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[Region]:
     """Yield inline code: from a run of backticks to the next run of the same length."""
     for start, end in ranges:
@@ -203,6 +310,42 @@ def _paired(runs: Sequence[tuple[int, int]], literal: set[int]) -> Iterator[Regi
         if closing is not None:
             yield Region(RegionKind.SPAN, start, runs[closing][1])
             index = closing + 1
+
+
+_BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
+# Each alternative begins with a fixed sign, so that the search jumps from sign to sign.
+OPENER = re.compile(
+    r"\\(?:[\[(]|begin\{[A-Za-z]{1,20}\*?\}|.)|\$(?:(?<!\$\$)\$(?!\$)|(?<![\\$\w]\$)(?![\s$]))", re.DOTALL
+)
+_MATH_CLOSERS = {
+    r"\[": re.compile(r"\\\]"),
+    r"\(": re.compile(r"\\\)"),
+    "$$": re.compile(r"(?<!\$)\$\$(?!\$)"),
+    "$": re.compile(r"(?<![\s\\$])\$(?!\w)"),
+}
+# A formula does not contain another one that is opened by the same sign.
+_MATH_INSIDE = {
+    r"\[": re.compile(r"(?<!\\)\\\["),
+    r"\(": re.compile(r"(?<!\\)\\\("),
+    "$$": re.compile(r"(?!)"),
+    "$": re.compile(r"(?<!\\)\$"),
+}
+_ENVIRONMENT = re.compile(r"\\(?:(begin)|end)\{([A-Za-z]{1,20}\*?)\}")
+# Some models put empty lines around a displayed formula; its signs then stand alone on their lines.
+_SPACED_MATH = re.compile(
+    r"^[ \t]*(?P<all>(?:(\$\$)|\\\[)[ \t]*\n(?:[ \t]*\n)++(?P<body>(?:[ \t]*[^\s][^\n]*\n)++)"
+    r"(?:[ \t]*\n)++[ \t]*(?(2)\$\$|\\\]))(?=[ \t]*$)",
+    re.MULTILINE,
+)
+_COMMAND = re.compile(r"\\[A-Za-z]{2}")
+_OF_A_FORMULA = re.compile(r"[\\^_={}]")
+_TWO_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+[ \t,;:]++[^\W\d_]{2}")
+_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2}")
+_LONGER_WORD = re.compile(r"[^\W\d_]{3}")
+_ARITHMETIC = re.compile(
+    r"(?!\d[\d.,]*[-–][\d.,]+[A-Za-z]?\Z)\d+(?:[.,]\d+)*[A-Za-z]?(?:[-+*/<>(!|][\w.,+*/<>()!|-]*+)?"
+)
+_AROUND_WORDS = re.compile(r"[\s\d.,;:!?'’“”\"()\[\]/&*–—…-]+")
 
 
 def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -> Iterator[Region]:
@@ -353,3 +496,55 @@ def _filled(found: Sequence[Region], length: int) -> Iterator[Region]:
         place = region.end
     if length > place:
         yield Region(RegionKind.PROSE, start=place, end=length)
+
+
+# The grammar of markers: `[1]`, `[2, 4-6]`, `[web:4]`, `【3】`, also with full-width signs.
+
+MOST_OF_A_RANGE = 50
+"""The most numbers of a range that are read; no answer has so many sources, and `[1-999999]` must stay cheap."""
+
+DASHES = r"\-‐‑‒–—―−﹣－~～〜"
+"""Signs between the ends of a range, for a class of a regular expression."""
+
+_SPACES = r"[ \t\u00a0\u2009\u202f\u3000]{0,8}"
+_DASH = rf"{_SPACES}[{DASHES}]{_SPACES}"
+# `[0-9]` stays text, because no service counts from 0. A date such as `[10-2025]` stays text, too.
+_ITEM = rf"(?:web:)?(?!0+{_DASH})\d{{1,3}}(?:{_DASH}(?:web:)?(?!(?:19|20)\d\d(?!\d))\d+)?"
+OPEN = r"(?:\\?\[|【|［)"
+NUMBERS = rf"{_SPACES}{_ITEM}(?:{_SPACES}[,;，；、]{_SPACES}{_ITEM})*{_SPACES}"
+"""The inside of a marker. A number of four digits or more, as in `[2024-2026]`, is never a source's number."""
+CLOSE = r"(?:\\?\]|】|］)"
+
+_RANGE = re.compile(rf"(\d+)(?:{_DASH}(?:web:)?(\d+))?")
+_LONGEST_NUMBER = 9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """The numbers of a range, at most `MOST_OF_A_RANGE`; `cut` says whether there were more."""
+
+    numbers: range
+    cut: bool = False
+
+
+def ranges(written: str) -> Iterator[Range]:
+    """Yield the numbers in the text of a `NUMBERS` match; a single number is a range of one."""
+    for match in _RANGE.finditer(written):
+        low, high = sorted((_value(match[1]), _value(match[2] or match[1])))
+        end = min(high, low + MOST_OF_A_RANGE - 1)
+        yield Range(numbers=range(low, end + 1), cut=end < high)
+
+
+def is_plain(marker: str) -> bool:
+    """Return whether a marker is written with ASCII signs and without a range, so that every reader understands it."""
+    return marker.isascii() and not any(dash in marker for dash in "-~")
+
+
+def written(numbers: Sequence[int]) -> str:
+    """Return markers for these numbers."""
+    return "".join(f"[{number}]" for number in numbers)
+
+
+def _value(digits: str) -> int:
+    # Turning many digits into a number takes time in proportion to the square of their count.
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else 10**_LONGEST_NUMBER

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perplexity.attempts import Attempt, attempt_reasons
-from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
+from perplexity.errors import AllProvidersFailed, Attempt, NothingFound, PerplexityError, attempt_reasons
 from perplexity.filters import Filters, in_words
 from perplexity.sanitize import one_line
 from perplexity.scope import N_, say

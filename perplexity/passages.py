@@ -9,8 +9,7 @@ from functools import cache
 from itertools import islice
 from math import log
 
-from perplexity.attempts import cost_with_failures
-from perplexity.errors import NothingFound
+from perplexity.errors import NothingFound, cost_with_failures
 from perplexity.lexicon.common_words import ENGLISH
 from perplexity.scope import N_, say
 from perplexity.types import (

@@ -1,4 +1,8 @@
-"""Escape untrusted text in prompts and tool results so that it cannot close its section or imitate our markup."""
+"""Makes text from outside safe: in prompts and tool results it closes no section, on a terminal it gives no commands.
+
+An escape sequence in an answer or a title could move the cursor, rewrite what was shown, set the clipboard or make a
+link that lies: https://en.wikipedia.org/wiki/ANSI_escape_code
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from urllib.parse import quote
 
-from perplexity.markers import CLOSE, NUMBERS, OPEN
+from perplexity.markdown import CLOSE, NUMBERS, OPEN
 from perplexity.types import Answer, AnswerKind, Source
 
 _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references|message|claims?|passage|verdict)\b)", re.IGNORECASE)
@@ -18,6 +22,12 @@ _LINE_ENDS = re.compile(r"\r\n?")
 # later.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
+# C0 except tab and line feed, DEL, C1; the marks that reorder text (https://trojansource.codes); line separators that
+# some terminals obey; half surrogate pairs, which cannot be encoded.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+_SPACES = re.compile(r"\s+")
 
 
 @cache
@@ -69,3 +79,25 @@ def answer_text(answer: Answer) -> str:
     if answer.kind is AnswerKind.PASSAGES:
         return "\n\n".join(f"{one_line(passage.text)} [{passage.source}]" for passage in answer.passages)
     return strip_tags(answer.text)
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters made visible, and with line feeds as the only line ends."""
+    return _UNSAFE.sub(lambda match: _picture(ord(match[0])), text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def printable_line(text: str) -> str:
+    """Return the printable text on one line, without repeated spaces."""
+    return _SPACES.sub(" ", printable(text)).strip()
+
+
+def escape_json(json: str) -> str:
+    """Return JSON text with its unsafe characters as JSON escapes, so that the text still decodes to the same value."""
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
+
+
+def _picture(code: int) -> str:
+    """Return the control picture of a C0 character or DEL, and the replacement character for any other."""
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else "\ufffd"

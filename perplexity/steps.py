@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Protocol, TypeVar, cast
 
-from perplexity.attempts import RequestKind
+from perplexity.errors import RequestKind
 from perplexity.providers.base import OnAttempt, Provider, report_attempts
 from perplexity.types import Answer, Done, Event, Message, Query, Question, SearchResults
 from perplexity.x_posts.types import PostSource, PostSummary

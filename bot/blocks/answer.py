@@ -16,8 +16,7 @@ from bot.translation import N_
 from bot.translation import gettext as _
 from perplexity.citations import CitedText, number_citations
 from perplexity.notes import fallback_notice
-from perplexity.types import Answer, AnswerKind, Passage, Source
-from perplexity.validation import shorten_answer, shorten_text
+from perplexity.types import Answer, AnswerKind, Passage, Source, shorten_answer, shorten_text
 
 EMPTY = N_("The answer came back empty.")
 

@@ -13,11 +13,9 @@ from bot.blocks.markdown.growing import find_final, is_open_code, last_block
 from bot.blocks.markdown.render import count_blocks, render_whole
 from bot.blocks.markdown.split import MAX_MESSAGE, rendered_size
 from bot.blocks.sources import link_url
-from perplexity.block_parser import BlockKind
 from perplexity.citations import CitedText, number_citations
-from perplexity.markdown import parse
-from perplexity.types import Answer, AnswerKind, Source
-from perplexity.validation import MAX_ANSWER_LENGTH, shorten_answer
+from perplexity.markdown import BlockKind, parse
+from perplexity.types import MAX_ANSWER_LENGTH, Answer, AnswerKind, Source, shorten_answer
 
 _PIECE = 2_000
 """The number of characters that are read for one piece of the text. If no clause in them is final, more are read."""

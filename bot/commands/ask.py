@@ -50,15 +50,14 @@ from bot.preferences.precedence import Preferred, allowed_pages, allows_all
 from bot.storage.preferences import PreferenceStore
 from bot.translation import N_
 from bot.translation import gettext as _
-from perplexity.attempts import cost_with_failures
+from perplexity.errors import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.formatting import closest_match
 from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
 from perplexity.notes import no_results_text
 from perplexity.threads import run_in_thread_if_long
-from perplexity.types import Answer, AnswerKind, Message, Question, Source
-from perplexity.validation import MAX_PROMPT_LENGTH, validate_messages
+from perplexity.types import MAX_PROMPT_LENGTH, Answer, AnswerKind, Message, Question, Source, validate_messages
 
 EARLIER_NOT_ALLOWED = N_(
     "The earlier answer rests on pages that its channel’s settings no longer allow, so I didn’t compare the two."

@@ -33,8 +33,7 @@ from bot.translation import N_
 from perplexity.filters import Filters
 from perplexity.news.summary import CATEGORIES, NewsSummary, default_to_past_day, news_summary
 from perplexity.notes import no_news_text
-from perplexity.types import SearchResults
-from perplexity.validation import parse_query
+from perplexity.types import SearchResults, parse_query
 
 PARSER = OptionParser(
     options=(RECENCY, DOMAIN, LANG, COUNTRY, PUBLIC, PRIVATE),

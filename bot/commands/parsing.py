@@ -17,7 +17,7 @@ from bot.errors import UsageError
 from bot.translation import gettext as _
 from bot.translation import number
 from perplexity.formatting import closest_match
-from perplexity.validation import MAX_QUERY_LENGTH
+from perplexity.types import MAX_QUERY_LENGTH
 
 OFF = frozenset({"off", "none", "unlimited"})
 RESETS = frozenset({"reset", "default"})

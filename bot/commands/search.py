@@ -25,12 +25,10 @@ from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred
 from bot.translation import N_
 from bot.translation import gettext as _
-from perplexity.attempts import cost_with_failures
-from perplexity.errors import InvalidRequest
+from perplexity.errors import InvalidRequest, cost_with_failures
 from perplexity.filters import Filters
 from perplexity.notes import no_results_text
-from perplexity.types import Query
-from perplexity.validation import MAX_RESULTS, parse_max_results, validate_query
+from perplexity.types import MAX_RESULTS, Query, parse_max_results, validate_query
 
 NUMBER = Option(
     name="--n", short="-n", value="1-20", help=N_("How many pages; 5 unless you say so"), label=N_("How many pages")

@@ -18,7 +18,7 @@ from bot.manifest import Offers
 from bot.settings import Settings, unreadable
 from bot.storage.database import connect
 from perplexity.formatting import listed, pluralize
-from perplexity.terminal import printable_line
+from perplexity.sanitize import printable_line
 from perplexity.threads import DaemonExecutor
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from bot.model.question import QuestionRow
+from perplexity.sanitize import escape_json
 from perplexity.scope import N_, say
-from perplexity.terminal import escape_json
 
 BEGINNING = "0" * 64
 """The hash before the first entry."""

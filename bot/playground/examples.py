@@ -26,9 +26,8 @@ from bot.model.question import RECORDED, AnswerButtons
 from bot.model.results import SearchPage
 from bot.translation import N_
 from bot.translation import gettext as _
-from perplexity.attempts import RequestKind
 from perplexity.deepdive.pipeline import DeepDiveRunner
-from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, StreamTruncated, TimedOut
+from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, RequestKind, StreamTruncated, TimedOut
 from perplexity.fallback import CIRCUIT_OPEN
 from perplexity.providers.base import Provider
 from perplexity.threads import run_in_thread

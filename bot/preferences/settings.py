@@ -13,8 +13,7 @@ from bot.translation import gettext as _
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, parse_domain, parse_domains, parse_language
 from perplexity.models import EFFORTS, resolve
-from perplexity.types import Message
-from perplexity.validation import validate_messages
+from perplexity.types import Message, validate_messages
 
 DOMAINS_UNSET = N_("the whole web")
 SAVED = N_("Saved.")

@@ -18,8 +18,7 @@ from bot.model.provider_stats import ProviderStats
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
 from perplexity import scope
-from perplexity.attempts import Attempt
-from perplexity.errors import InvalidRequest, NothingFound, RequestCancelled
+from perplexity.errors import Attempt, InvalidRequest, NothingFound, RequestCancelled
 from perplexity.fallback import CIRCUIT_OPEN
 
 log = logging.getLogger(__name__)

@@ -32,8 +32,8 @@ from bot.translation import figures, listing, money, ngettext
 from bot.translation import gettext as _
 from bot.views.base import modal, open_for_click, shown_problem, update_modal
 from bot.views.sent import NOTHING_SENT
-from perplexity.attempts import cost_with_failures
 from perplexity.citations import number_citations
+from perplexity.errors import cost_with_failures
 from perplexity.figures import CheckedSentence, check_figures
 from perplexity.formatting import format_dollars, format_duration
 from perplexity.threads import run_in_thread_if_long

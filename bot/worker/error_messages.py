@@ -7,7 +7,6 @@ from math import ceil
 from bot.errors import AgentNotSetUp, BudgetUnknown, NoKey, Refused
 from bot.translation import N_
 from bot.translation import gettext as _
-from perplexity.attempts import attempt_reasons
 from perplexity.errors import (
     AllProvidersFailed,
     AuthenticationError,
@@ -16,6 +15,7 @@ from perplexity.errors import (
     NothingFound,
     PerplexityError,
     TimedOut,
+    attempt_reasons,
 )
 from perplexity.notes import is_empty_result, with_reasons
 

@@ -45,9 +45,8 @@ from perplexity.agent.results import (
     partial_answer,
     translate_error,
 )
-from perplexity.attempts import Attempt, without_costs
 from perplexity.domains import filter_answer
-from perplexity.errors import InvalidRequest, PerplexityError, TimedOut
+from perplexity.errors import Attempt, InvalidRequest, PerplexityError, TimedOut, without_costs
 from perplexity.filters import validate
 from perplexity.providers.base import log_attempt
 from perplexity.retry import Deadline
@@ -56,9 +55,8 @@ from perplexity.tools.base import Failure, Tool
 from perplexity.tools.duckduckgo_search import NAME as DUCKDUCKGO
 from perplexity.tools.duckduckgo_search import SYSTEM_PROMPT_LINE
 from perplexity.transport import OPEN_SECONDS, check_proxies, checked_open_timeout, proxy_for, tls_context
-from perplexity.types import JSON, Answer, Message, Question
+from perplexity.types import JSON, Answer, Message, Question, validate_messages
 from perplexity.urls import hostname, is_loopback
-from perplexity.validation import validate_messages
 
 log = logging.getLogger(__name__)
 

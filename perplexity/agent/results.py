@@ -22,17 +22,23 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
 from perplexity import scope
-from perplexity.attempts import total_cost
 from perplexity.citations import drop_dangling, drop_unknown_links, number_citations
 from perplexity.domains import filter_results
-from perplexity.errors import ConnectionFailed, MalformedResponse, NothingFound, PerplexityError, RunFailed, TimedOut
+from perplexity.errors import (
+    ConnectionFailed,
+    MalformedResponse,
+    NothingFound,
+    PerplexityError,
+    RunFailed,
+    TimedOut,
+    total_cost,
+)
 from perplexity.passages import passages_answer
 from perplexity.providers.openrouter import ERROR_MAP
 from perplexity.sanitize import format_pages, strip_tags
 from perplexity.scope import N_, say
-from perplexity.types import JSON, Answer, Question, SearchResults, Source, Usage
+from perplexity.types import JSON, Answer, Question, SearchResults, Source, Usage, shorten_text
 from perplexity.urls import safe_url
-from perplexity.validation import shorten_text
 from perplexity.wire.errors import error_from_status
 from perplexity.wire.json import as_dollars, as_objects, as_text, as_texts, encodable_text, encode, loads
 from perplexity.wire.sources import merge

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from perplexity import scope
 from perplexity.agent.agent import ToolFactory
-from perplexity.attempts import cost_with_failures
-from perplexity.errors import PerplexityError
+from perplexity.errors import PerplexityError, cost_with_failures
 from perplexity.filters import Filters
 from perplexity.notes import agent_fallback_notice, is_empty_result, no_results_text, with_reasons
 from perplexity.providers.base import Provider

@@ -16,13 +16,22 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
 
-from perplexity.attempts import Attempt, attempt_reasons, cost_with_failures, total_cost, without_costs
 from perplexity.claims.evidence import decide, is_about_claims, opposes
 from perplexity.claims.lexicon import addresses_model, without_instructions
 from perplexity.claims.propose import validate_claims
 from perplexity.claims.quotes import MAX_QUOTE, MAX_SENTENCE_LENGTH, PageText, Quotation, prepare
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
-from perplexity.errors import AllProvidersFailed, NotPermitted, PerplexityError, RequestCancelled
+from perplexity.errors import (
+    AllProvidersFailed,
+    Attempt,
+    NotPermitted,
+    PerplexityError,
+    RequestCancelled,
+    attempt_reasons,
+    cost_with_failures,
+    total_cost,
+    without_costs,
+)
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.notes import is_empty_result
 from perplexity.passages import best_passages

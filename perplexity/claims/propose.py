@@ -6,12 +6,11 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
-from perplexity.attempts import cost_with_failures, without_costs
 from perplexity.claims.evidence import shared_words
 from perplexity.claims.lexicon import addresses_model, is_question
 from perplexity.claims.quotes import PageText, prepare
 from perplexity.claims.types import ProposedClaims
-from perplexity.errors import InvalidRequest, PerplexityError, RequestCancelled
+from perplexity.errors import InvalidRequest, PerplexityError, RequestCancelled, cost_with_failures, without_costs
 from perplexity.figures.quantities import find_quantities
 from perplexity.providers.base import Provider
 from perplexity.sanitize import one_line, strip_tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
-from perplexity.attempts import Attempt
+from perplexity.errors import Attempt
 from perplexity.types import JSON, Source
 from perplexity.wire.json import as_dollars, as_object, as_objects, as_text, as_texts
 from perplexity.wire.sources import load_source

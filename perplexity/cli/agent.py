@@ -31,9 +31,8 @@ from perplexity.providers.openrouter import BASE_URL as OPENROUTER
 from perplexity.threads import run_in_thread
 from perplexity.tools import Tool
 from perplexity.transport import checked_base_url, checked_key
-from perplexity.types import JSON, Answer, Message, Question
+from perplexity.types import JSON, Answer, Message, Question, validate_messages
 from perplexity.urls import hostname, strip_secrets
-from perplexity.validation import validate_messages
 
 _THINKING = "Thinking"
 _ACTIVITIES: Mapping[str, str] = {"search_pages": "Searching for", "ask_web": "Asking"}

@@ -16,7 +16,6 @@ from pathlib import Path
 from jsonschema import SchemaError
 from referencing.exceptions import Unresolvable
 
-from perplexity.attempts import Attempt
 from perplexity.cli.base import CliCommand, CommandFailed, ProcessIO, UsageError, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
@@ -33,16 +32,15 @@ from perplexity.cli.options import (
 )
 from perplexity.cli.output import footer, header, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
-from perplexity.errors import InvalidRequest
+from perplexity.errors import Attempt, InvalidRequest
 from perplexity.formatting import did_you_mean
 from perplexity.freshness import add_newest_source_line, max_age_days
 from perplexity.models import EFFORTS, check_schema, resolve
 from perplexity.notes import no_results_text
-from perplexity.terminal import printable
+from perplexity.sanitize import printable
 from perplexity.threads import run_in_thread
 from perplexity.tools.schemas import schema_mismatch, validate_schema
-from perplexity.types import JSON, Answer, Done, Event, Message, Question
-from perplexity.validation import validate_messages
+from perplexity.types import JSON, Answer, Done, Event, Message, Question, validate_messages
 
 
 def read_schema(path: Path) -> dict[str, JSON]:

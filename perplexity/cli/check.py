@@ -6,7 +6,6 @@ import argparse
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from perplexity.attempts import total_cost
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import CheckedClaim, CheckedClaims
@@ -25,11 +24,11 @@ from perplexity.cli.options import (
 )
 from perplexity.cli.output import as_json, claim_lines, format_raw
 from perplexity.cli.progress import ProgressLine
+from perplexity.errors import total_cost
 from perplexity.filters import Filters
 from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.notes import fallback_sentence
-from perplexity.sanitize import one_line
-from perplexity.terminal import printable_line
+from perplexity.sanitize import one_line, printable_line
 from perplexity.types import Answer, Source
 
 NOTHING_TO_CHECK = "This text states nothing that could be checked."

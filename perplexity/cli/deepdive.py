@@ -22,9 +22,9 @@ from perplexity.deepdive.report import as_document
 from perplexity.deepdive.types import DeepDive, NullStageStore, Stage, StageResult, StageUpdate
 from perplexity.formatting import format_duration
 from perplexity.notes import no_results_text
-from perplexity.terminal import printable
+from perplexity.sanitize import printable
 from perplexity.tools.news_deepdive import add_xai, as_answer, open_deepdive_runner_from_env
-from perplexity.validation import parse_query
+from perplexity.types import parse_query
 
 _ACTIVITIES = {
     Stage.SITUATION: "researching the facts",

@@ -25,8 +25,7 @@ from perplexity.errors import StreamTruncated
 from perplexity.formatting import pluralize
 from perplexity.formulas import readable, unfinished
 from perplexity.markdown import RegionKind, parse
-from perplexity.sanitize import one_line
-from perplexity.terminal import printable, printable_line
+from perplexity.sanitize import one_line, printable, printable_line
 from perplexity.types import (
     Answer,
     AnswerKind,

@@ -28,7 +28,7 @@ from perplexity.errors import InvalidRequest, MissingExtra, PerplexityError
 from perplexity.extras import require
 from perplexity.formatting import did_you_mean
 from perplexity.providers import PROVIDERS
-from perplexity.terminal import printable_line
+from perplexity.sanitize import printable_line
 from perplexity.tools.environment import explain_error
 from perplexity.version import __version__
 

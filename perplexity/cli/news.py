@@ -6,7 +6,6 @@ import argparse
 import asyncio
 from datetime import UTC, datetime
 
-from perplexity.attempts import without_costs
 from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
@@ -21,6 +20,7 @@ from perplexity.cli.options import (
 )
 from perplexity.cli.output import as_json, format_raw, format_results, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
+from perplexity.errors import without_costs
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import (
@@ -35,7 +35,7 @@ from perplexity.news.summary import (
     parse_category,
 )
 from perplexity.notes import no_news_text
-from perplexity.terminal import printable_line
+from perplexity.sanitize import printable_line
 from perplexity.types import SearchResults, Source
 
 

@@ -30,7 +30,7 @@ from perplexity.limiter import MemoryLimiter
 from perplexity.models import FallbackTimeouts, Timeouts
 from perplexity.providers import PROVIDERS, build_providers, open_providers, text_generators, validate_order
 from perplexity.providers.base import ProviderConfig
-from perplexity.terminal import printable_line
+from perplexity.sanitize import printable_line
 from perplexity.tools.environment import config_from_env
 from perplexity.transport import ProxyFor, proxy_for
 from perplexity.types import Answer

@@ -6,17 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import date
 
-from perplexity.attempts import cost_with_failures
 from perplexity.citations import format_result, number_citations
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
 from perplexity.deepdive.report import report_title
 from perplexity.deepdive.types import DeepDive
+from perplexity.errors import cost_with_failures
 from perplexity.figures import check_figures
 from perplexity.formatting import format_dollars, format_duration, format_iso_date, pluralize
 from perplexity.news.summary import NewsSummary
 from perplexity.notes import fallback_notice
-from perplexity.sanitize import answer_text
-from perplexity.terminal import escape_json, printable, printable_line
+from perplexity.sanitize import answer_text, escape_json, printable, printable_line
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
 from perplexity.urls import hostname
 from perplexity.wire.json import encode

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from perplexity.cli.base import ProcessIO
 from perplexity.formatting import pluralize
-from perplexity.terminal import printable_line
+from perplexity.sanitize import printable_line
 from perplexity.types import Event, Restarted, RunStarted, SearchQueries, Source, Sources, TextDelta
 from perplexity.urls import hostname
 

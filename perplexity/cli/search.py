@@ -22,10 +22,8 @@ from perplexity.cli.options import (
 from perplexity.cli.output import as_json, format_raw, format_results, header, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.notes import no_results_text
-from perplexity.sanitize import one_line
-from perplexity.terminal import printable_line
-from perplexity.types import Answer, Query, SearchResults
-from perplexity.validation import parse_max_results, validate_query
+from perplexity.sanitize import one_line, printable_line
+from perplexity.types import Answer, Query, SearchResults, parse_max_results, validate_query
 
 
 def add(parser: argparse.ArgumentParser) -> None:

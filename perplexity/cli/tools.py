@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from perplexity.cli.base import CliCommand, ProcessIO, UsageError
 from perplexity.formatting import did_you_mean
-from perplexity.terminal import escape_json, printable_line
+from perplexity.sanitize import escape_json, printable_line
 from perplexity.tools import TOOLS, Tool
 from perplexity.tools.formats import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 from perplexity.types import JSON

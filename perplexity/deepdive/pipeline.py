@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from perplexity.attempts import total_cost
 from perplexity.deepdive.report import assemble, renumber
 from perplexity.deepdive.stages import DiveServices, StageRunner, failed_attempts, failure_text
 from perplexity.deepdive.types import DeepDive, Persona, Stage, StageResult, StageStore, StageUpdate
@@ -20,6 +19,7 @@ from perplexity.errors import (
     PerplexityError,
     RequestCancelled,
     TimedOut,
+    total_cost,
 )
 from perplexity.fallback import Fallback
 from perplexity.models import FallbackTimeouts
@@ -27,7 +27,7 @@ from perplexity.providers import text_generators
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig
 from perplexity.steps import Reporting, SteppedPosts
 from perplexity.threads import run_in_thread
-from perplexity.validation import parse_query
+from perplexity.types import parse_query
 from perplexity.x_posts.client import build_grok
 
 log = logging.getLogger(__name__)

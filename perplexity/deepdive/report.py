@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import Marker, drop_unknown_links, number_citations
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.formatting import format_dollars, format_duration
 from perplexity.formulas import readable
-from perplexity.markdown import RegionKind, parse, regions
+from perplexity.markdown import BlockKind, RegionKind, parse, read_blocks, regions
 from perplexity.sanitize import one_line, strip_controls
 from perplexity.scope import N_, say
 from perplexity.types import Answer, AnswerKind, Source

@@ -10,18 +10,34 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import TypeVar
 
-from perplexity.attempts import Attempt, attempt_reasons, cost_with_failures
 from perplexity.deepdive.report import SourceList, quote_passages
 from perplexity.deepdive.types import BackgroundRun, Persona, Stage, StageResult, StageStore
-from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, RunFailed, TimedOut
+from perplexity.errors import (
+    AllProvidersFailed,
+    Attempt,
+    NothingFound,
+    PerplexityError,
+    RunFailed,
+    TimedOut,
+    attempt_reasons,
+    cost_with_failures,
+)
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.notes import fallback_notice
 from perplexity.providers.base import Provider
 from perplexity.sanitize import one_line, strip_tags
 from perplexity.scope import N_, say
-from perplexity.types import Answer, AnswerKind, Message, Question, Source
+from perplexity.types import (
+    MAX_PROMPT_LENGTH,
+    Answer,
+    AnswerKind,
+    Message,
+    Question,
+    Source,
+    shorten_answer,
+    shorten_text,
+)
 from perplexity.urls import hostname
-from perplexity.validation import MAX_PROMPT_LENGTH, shorten_answer, shorten_text
 from perplexity.x_posts.types import PostSource, PostSummary
 
 MAX_SECTION = 30_000

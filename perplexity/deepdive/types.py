@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from perplexity.attempts import Attempt, total_cost
+from perplexity.errors import Attempt, total_cost
 from perplexity.scope import N_
 from perplexity.types import JSON, Source
 from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts

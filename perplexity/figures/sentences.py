@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from typing import NamedTuple
 
-from perplexity.block_parser import BlockKind
 from perplexity.citations import CitedText, Marker, index_sources, unknown_links
 from perplexity.latex import unicode_text
-from perplexity.markdown import Document, RegionKind
+from perplexity.markdown import BlockKind, Document, RegionKind
 
 _MARK = "\ufdd0"
 _NO_SOURCES = index_sources(())

@@ -31,8 +31,8 @@ from perplexity.types import (
     Source,
     Sources,
     TextDelta,
+    validate_messages,
 )
-from perplexity.validation import validate_messages
 
 HEARTBEAT_SECONDS = 10.0
 """The seconds between progress notifications of a long call; many clients give up after a minute without one."""

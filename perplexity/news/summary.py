@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from perplexity.attempts import Attempt, cost_with_failures, without_costs
 from perplexity.domains import domain_notes
-from perplexity.errors import InvalidRequest, NothingFound
+from perplexity.errors import Attempt, InvalidRequest, NothingFound, cost_with_failures, without_costs
 from perplexity.filters import Filters
 from perplexity.formatting import closest_match
 from perplexity.news.parsing import MAX_LISTED, ParsedStories, date_range, parse_stories, search_after
@@ -17,9 +16,8 @@ from perplexity.notes import fallback_sentence
 from perplexity.providers.base import Provider
 from perplexity.scope import N_, say
 from perplexity.threads import run_in_thread
-from perplexity.types import Answer, AnswerKind, Message, Question, Source, Usage
+from perplexity.types import Answer, AnswerKind, Message, Question, Source, Usage, parse_query, shorten_answer
 from perplexity.urls import hostname
-from perplexity.validation import parse_query, shorten_answer
 
 CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "world": ("international", "global", "foreign"),

@@ -9,16 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
-from perplexity.attempts import Attempt, RequestKind
-from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.errors import AllProvidersFailed, Attempt, PerplexityError, RequestKind
 from perplexity.limiter import Limiter
 from perplexity.models import Effort, Timeouts
 from perplexity.passages import as_events, passages_answer
 from perplexity.retry import RetryPolicy
 from perplexity.threads import run_in_thread
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, proxy_for
-from perplexity.types import API, Answer, Event, Query, Question, SearchResults
-from perplexity.validation import MAX_QUERY_LENGTH
+from perplexity.types import API, MAX_QUERY_LENGTH, Answer, Event, Query, Question, SearchResults
 
 log = logging.getLogger(__name__)
 

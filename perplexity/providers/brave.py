@@ -17,8 +17,7 @@ from perplexity.models import Timeouts
 from perplexity.providers.base import PassageProvider, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.transport import OPEN_SECONDS, Closing, ProxyFor, Session, Transport, proxy_for
-from perplexity.types import Query, SearchResults
-from perplexity.validation import validate_query
+from perplexity.types import Query, SearchResults, validate_query
 from perplexity.wire import brave
 from perplexity.wire.errors import ErrorMap
 

@@ -35,9 +35,8 @@ from perplexity.filters import Filters, Recency, in_words
 from perplexity.providers.base import PassageProvider, ProviderConfig, ProviderSpec
 from perplexity.scope import say
 from perplexity.threads import DaemonThreads
-from perplexity.types import Query, SearchResults, Source
+from perplexity.types import Query, SearchResults, Source, validate_query
 from perplexity.urls import add_site_operators
-from perplexity.validation import validate_query
 from perplexity.wire.json import as_text, encodable_text
 
 TIMELIMIT: Mapping[Recency | None, str | None] = {

@@ -17,7 +17,6 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from perplexity.api import ApiClient, Runs
-from perplexity.attempts import RequestKind
 from perplexity.completions import Completions, answer_deadline
 from perplexity.errors import (
     APIError,
@@ -27,6 +26,7 @@ from perplexity.errors import (
     InvalidRequest,
     PerplexityError,
     RateLimitError,
+    RequestKind,
     ServerError,
 )
 from perplexity.filters import validate
@@ -35,8 +35,7 @@ from perplexity.providers.base import Diagnosis, Provider, ProviderConfig, Provi
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.scope import say
 from perplexity.transport import OPEN_SECONDS, Closing, ProxyFor, Session, Transport, proxy_for
-from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
-from perplexity.validation import validate_messages
+from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults, validate_messages
 from perplexity.wire.errors import ErrorMap
 from perplexity.wire.json import as_objects, as_text
 from perplexity.wire.sonar import Sonar

@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from perplexity.attempts import attempt_reasons
-from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut
+from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut, attempt_reasons
 from perplexity.notes import is_empty_result, with_reasons
 from perplexity.tools.schemas import Function, add_metadata, validation_errors, with_defaults
 from perplexity.types import JSON

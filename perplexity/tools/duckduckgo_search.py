@@ -11,8 +11,7 @@ from perplexity.sanitize import encode_url, one_line
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.environment import with_reporting
 from perplexity.tools.schemas import object_schema
-from perplexity.types import Query, SearchResults
-from perplexity.validation import parse_max_results
+from perplexity.types import Query, SearchResults, parse_max_results
 
 log: logging.Logger = logging.getLogger(__name__)
 

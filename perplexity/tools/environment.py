@@ -7,9 +7,8 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perplexity.attempts import Attempt, attempt_reasons
 from perplexity.client import Access, api_of, ca_bundle_of, first_variable, open_timeout_of
-from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError
+from perplexity.errors import AllProvidersFailed, Attempt, InvalidRequest, PerplexityError, attempt_reasons
 from perplexity.fallback import Fallback
 from perplexity.providers import PROVIDERS, build_providers
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig, log_attempt

@@ -18,8 +18,7 @@ from perplexity.threads import run_in_thread
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
 from perplexity.tools.environment import usable_config, with_reporting
 from perplexity.tools.schemas import object_schema
-from perplexity.types import Answer, AnswerKind, Message, Question
-from perplexity.validation import parse_query
+from perplexity.types import Answer, AnswerKind, Message, Question, parse_query
 
 NAME = "websearch"
 DESCRIPTION = """\

@@ -19,8 +19,7 @@ from perplexity.tools.base import Tool, failure_text
 from perplexity.tools.environment import lazy_tool
 from perplexity.tools.schemas import object_schema
 from perplexity.transport import Session, Transport
-from perplexity.types import JSON, Query
-from perplexity.validation import validate_query
+from perplexity.types import JSON, Query, validate_query
 from perplexity.wire import search
 from perplexity.wire.json import encodable_text, encode
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from perplexity.errors import MalformedResponse
-from perplexity.markers import DASHES
+from perplexity.markdown import DASHES
 from perplexity.scope import N_, say
 from perplexity.types import JSON, Source
 from perplexity.wire.json import as_objects, as_text

@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 
 from bot.storage.questions import QuestionStore, connection_pool
 from bot.web.metrics import Metrics
-from perplexity.attempts import Attempt
+from perplexity.errors import Attempt
 from perplexity.fallback import Fallback
 from perplexity.providers import open_providers
 from perplexity.providers.base import ProviderConfig

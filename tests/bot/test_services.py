@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from bot.commands.context import DisabledAgent
 from bot.services import load_or_create_secret, open_agent
 from bot.settings import Settings
-from perplexity.attempts import Attempt
+from perplexity.errors import Attempt
 from perplexity.filters import Filters
 from perplexity.types import Message, Question
 from tests.fakes.model_server import KEY, MODEL, FakeModelServer, Says, calls

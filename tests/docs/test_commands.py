@@ -14,8 +14,7 @@ from bot.commands.parsing import is_help_request
 from bot.commands.routing import route_slash_command
 from bot.errors import UsageError
 from bot.features import COMMANDS
-from perplexity.attempts import Attempt
-from perplexity.errors import ConnectionFailed
+from perplexity.errors import Attempt, ConnectionFailed
 from perplexity.freshness import newest_source_line
 from perplexity.notes import fallback_notice
 from perplexity.types import Answer, AnswerKind, Source

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from perplexity import errors
-from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.errors import APIError, PerplexityError
+from perplexity.fallback import BreakerPolicy
 from perplexity.models import FallbackTimeouts, Timeouts, resolve
 from perplexity.retry import is_retryable
 from tests.docs.pages import ROOT, rows

@@ -7,8 +7,7 @@ from itertools import count
 import pytest
 from aiohttp import ClientSession
 
-from perplexity.attempts import Attempt
-from perplexity.errors import BillingError
+from perplexity.errors import Attempt, BillingError
 from perplexity.models import Timeouts
 from perplexity.notes import fallback_notice
 from perplexity.providers import duckduckgo

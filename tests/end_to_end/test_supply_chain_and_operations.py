@@ -24,7 +24,7 @@ from bot.model.audit import AuditHealth
 from bot.settings import Settings
 from bot.web.metrics import Metrics
 from bot.web.server import security_txt
-from perplexity.attempts import Attempt
+from perplexity.errors import Attempt
 from tests.docs.pages import ROOT
 from tests.driver import Driver, records
 from tests.end_to_end.test_installation import DIGEST

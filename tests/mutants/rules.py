@@ -301,7 +301,7 @@ RULES = (
     ),
     _rule(
         "nothing controls a terminal",
-        "perplexity/terminal.py",
+        "perplexity/sanitize.py",
         "return _UNSAFE.sub(lambda match: _picture(ord(match[0])), text",
         "return (text",
         CALLS,

@@ -7,9 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import number_citations
-from perplexity.markdown import Edit, parse
+from perplexity.markdown import BlockKind, Edit, parse, read_blocks
 from perplexity.types import Source
 from tests.fakes.hostile_text import SCRAPS, wild
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
-from perplexity.circuit_breaker import Breaker, BreakerPolicy, Permit
+from perplexity.fallback import Breaker, BreakerPolicy, Permit
 from tests.fakes.time import Time
 
 POLICY = BreakerPolicy(failures=3, seconds=30.0)

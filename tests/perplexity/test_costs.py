@@ -9,11 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.attempts import Attempt, cost_with_failures, total_cost, without_costs
 from perplexity.cli.news import as_results
 from perplexity.cli.output import as_json, footer
 from perplexity.completions import strip_thinking
-from perplexity.errors import AllProvidersFailed, MalformedResponse, NothingFound, RunFailed
+from perplexity.errors import (
+    AllProvidersFailed,
+    Attempt,
+    MalformedResponse,
+    NothingFound,
+    RunFailed,
+    cost_with_failures,
+    total_cost,
+    without_costs,
+)
 from perplexity.fallback import Fallback
 from perplexity.news.summary import as_answer, news_summary
 from perplexity.passages import passages_answer

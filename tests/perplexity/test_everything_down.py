@@ -12,10 +12,9 @@ from dataclasses import replace
 
 import pytest
 
-from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.client import PerplexityClient
 from perplexity.errors import AllProvidersFailed
-from perplexity.fallback import Fallback
+from perplexity.fallback import BreakerPolicy, Fallback
 from perplexity.models import FallbackTimeouts
 from perplexity.providers.brave import Brave
 from perplexity.providers.openrouter import OpenRouter

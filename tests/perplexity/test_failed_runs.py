@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from perplexity import errors
-from perplexity.attempts import Attempt
 from perplexity.client import PerplexityClient
-from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.errors import AllProvidersFailed, Attempt, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy

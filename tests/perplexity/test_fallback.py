@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from perplexity.attempts import Attempt
-from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.errors import (
     AllProvidersFailed,
+    Attempt,
     BillingError,
     ConnectionFailed,
     EndpointRetired,
@@ -27,7 +26,7 @@ from perplexity.errors import (
     StreamTruncated,
     TimedOut,
 )
-from perplexity.fallback import Fallback
+from perplexity.fallback import BreakerPolicy, Fallback
 from perplexity.filters import Filters
 from perplexity.models import Effort, FallbackTimeouts
 from perplexity.providers.base import Provider

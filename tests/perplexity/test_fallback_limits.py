@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from perplexity.attempts import Attempt
-from perplexity.circuit_breaker import BreakerPolicy
-from perplexity.errors import AllProvidersFailed, RateLimitError, ServerError
-from perplexity.fallback import MAX_REFUSALS, Fallback
+from perplexity.errors import AllProvidersFailed, Attempt, RateLimitError, ServerError
+from perplexity.fallback import MAX_REFUSALS, BreakerPolicy, Fallback
 from perplexity.limiter import CallKind, Limits, MemoryLimiter
 from perplexity.models import FallbackTimeouts
 from perplexity.providers import open_providers

@@ -9,17 +9,17 @@ from dataclasses import replace
 
 import pytest
 
-from perplexity.attempts import Attempt, RequestKind
-from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.errors import (
     AllProvidersFailed,
+    Attempt,
     InvalidRequest,
     NothingFound,
     RequestCancelled,
+    RequestKind,
     ServerError,
     TimedOut,
 )
-from perplexity.fallback import Fallback
+from perplexity.fallback import BreakerPolicy, Fallback
 from perplexity.models import FallbackTimeouts
 from perplexity.providers.base import SEARCH_AND_ANSWER
 from perplexity.types import Answer, Event, Message, Query, Question, SearchResults, TextDelta, Usage

@@ -12,8 +12,7 @@ from typing import Literal
 import pytest
 
 from perplexity import errors
-from perplexity.attempts import Attempt
-from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.errors import AllProvidersFailed, Attempt, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.models import FallbackTimeouts
 from perplexity.providers import open_providers

@@ -8,10 +8,9 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
 from perplexity.agent.results import translate_error
-from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.client import PerplexityClient
 from perplexity.errors import AuthenticationError, ServerError
-from perplexity.fallback import Fallback
+from perplexity.fallback import BreakerPolicy, Fallback
 from perplexity.scope import OwnKeys, current, using_keys
 from perplexity.types import Query
 from tests.fakes.perplexity import FakePerplexity

@@ -30,11 +30,9 @@ from perplexity.news.parsing import parse_stories as read_news
 from perplexity.news.stories import deduplicate, same_story
 from perplexity.notes import no_results_text
 from perplexity.passages import best_passages, bm25_scores
-from perplexity.sanitize import one_line, strip_tags
-from perplexity.terminal import printable
-from perplexity.types import JSON, Answer, Done, Source
+from perplexity.sanitize import one_line, printable, strip_tags
+from perplexity.types import JSON, Answer, Done, Source, parse_query
 from perplexity.urls import canonical_url, hostname, safe_url
-from perplexity.validation import parse_query
 from perplexity.wire.agent import AgentStream
 from perplexity.wire.errors import sanitize_message
 from perplexity.wire.sonar import SonarStream

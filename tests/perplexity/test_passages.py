@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.attempts import Attempt
-from perplexity.errors import NothingFound
+from perplexity.errors import Attempt, NothingFound
 from perplexity.passages import (
     MAX_PASSAGE_LENGTH,
     MAX_PASSAGES,

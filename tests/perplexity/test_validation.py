@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
-from perplexity.types import Message, Query
-from perplexity.validation import (
+from perplexity.types import (
     MAX_PROMPT_LENGTH,
     MAX_QUERY_LENGTH,
+    Message,
+    Query,
     parse_max_results,
     parse_query,
     validate_messages,

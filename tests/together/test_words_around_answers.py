@@ -49,9 +49,9 @@ from bot.features.saving.document import result_file
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import AnswerButtons
-from perplexity.attempts import Attempt
 from perplexity.citations import number_citations
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
+from perplexity.errors import Attempt
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary

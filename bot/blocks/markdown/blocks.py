@@ -19,9 +19,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bot.blocks.escaping import WORD_JOINER
-from perplexity.block_parser import Block, BlockKind
 from perplexity.citations import CitedText
-from perplexity.markdown import Document, parse
+from perplexity.markdown import Block, BlockKind, Document, parse
 
 MOST_COLUMNS = 20
 MOST_ROWS = 99

@@ -14,10 +14,9 @@ from itertools import pairwise
 
 from bot.blocks.markdown.blocks import MOST_COLUMNS
 from bot.blocks.markdown.render import BOLD, RIGHT_LETTER, runs_right_to_left
-from perplexity.block_parser import Block, BlockKind
 from perplexity.citations import BETWEEN, SourceIndex, index_sources, number_citations, references, unknown_links
 from perplexity.formulas import unfinished
-from perplexity.markdown import DISPLAYED, Document, RegionKind, parse
+from perplexity.markdown import DISPLAYED, Block, BlockKind, Document, RegionKind, parse
 from perplexity.types import Source
 
 _MARKER = r"[\[【［][^\[\]【】［］\s]{1,20}[\]】］]"

@@ -34,9 +34,8 @@ from bot.blocks.markdown.blocks import (
     segments,
 )
 from bot.blocks.markdown.split import MAX_BLOCK, PART_BLOCKS, Splitter
-from perplexity.block_parser import BlockKind
 from perplexity.formulas import readable
-from perplexity.markdown import Document, Edit, RegionKind, parse
+from perplexity.markdown import BlockKind, Document, Edit, RegionKind, parse
 
 _AFTER_A_SCHEME = "|".join(
     rf"(?<=(?<![^\W_]){scheme}:)"

@@ -13,7 +13,7 @@ from psycopg.rows import DictRow
 from bot.model.audit import BEGINNING, Entry, Head, SigningKey, pseudonym
 from bot.storage.audit import head_of, lock_writer, read_health, record_command, save_head, signing_key
 from bot.storage.database import connect
-from perplexity.terminal import printable_line
+from perplexity.sanitize import printable_line
 
 _USED = """
     SELECT team_id, min(at) AS since, max(at) AS until FROM (

@@ -18,11 +18,10 @@ from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.translation import N_
 from bot.translation import gettext as _
-from perplexity.attempts import cost_with_failures, total_cost
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import propose_claims, validate_claims
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
-from perplexity.errors import InvalidRequest
+from perplexity.errors import InvalidRequest, cost_with_failures, total_cost
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.notes import fallback_sentence
 

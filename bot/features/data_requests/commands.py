@@ -19,8 +19,8 @@ from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import Pool, connection_pool
 from bot.worker.background import cancel_runs
 from perplexity.providers import open_providers
+from perplexity.sanitize import escape_json
 from perplexity.scope import OwnKeys, using_keys
-from perplexity.terminal import escape_json
 
 CancelRuns = Callable[[Mapping[str, Sequence[str]]], Awaitable[None]]
 """Cancels runs at the services; takes the ids of the runs by workspace."""

@@ -34,8 +34,7 @@ from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.formatting import format_dollars, format_duration
 from perplexity.notes import no_results_text
-from perplexity.types import Answer, Source, Usage
-from perplexity.validation import parse_query
+from perplexity.types import Answer, Source, Usage, parse_query
 
 PARSER = OptionParser(
     options=(PUBLIC, PRIVATE),

@@ -33,7 +33,7 @@ from bot.model.message import OutgoingMessage
 from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule, zone_of
 from bot.translation import N_
 from bot.translation import gettext as _
-from perplexity.validation import parse_query
+from perplexity.types import parse_query
 
 ALWAYS = Option(
     name="--always",

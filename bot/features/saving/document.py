@@ -14,13 +14,12 @@ from bot.model.message import MarkdownFile
 from bot.model.results import Result, SearchPage
 from bot.translation import N_, figures, money, ngettext
 from bot.translation import gettext as _
-from perplexity.attempts import Attempt, cost_with_failures
 from perplexity.citations import number_citations
 from perplexity.deepdive.report import close_code, neutralize, neutralize_line, quote_passages, source_line
+from perplexity.errors import Attempt, cost_with_failures
 from perplexity.formatting import format_dollars, format_duration
 from perplexity.notes import fallback_notice
-from perplexity.types import Answer, Source
-from perplexity.validation import shorten_answer
+from perplexity.types import Answer, Source, shorten_answer
 
 MAX_HEADING = 200
 _UNTITLED = N_("Answer")

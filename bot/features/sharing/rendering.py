@@ -20,11 +20,9 @@ from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.results import Result, SearchPage
 from bot.translation import ENGLISH, speaking
 from bot.translation import gettext as _
-from perplexity.block_parser import BlockKind
 from perplexity.citations import drop_markers, number_citations
-from perplexity.markdown import Document, parse
-from perplexity.types import Answer, AnswerKind, Passage, Query, Source
-from perplexity.validation import shorten_answer
+from perplexity.markdown import BlockKind, Document, parse
+from perplexity.types import Answer, AnswerKind, Passage, Query, Source, shorten_answer
 
 MAX_SECTIONS = 10
 """The most checkboxes. https://docs.slack.dev/reference/block-kit/block-elements/checkboxes-element"""

@@ -10,7 +10,7 @@ from bot.blocks.answer import answer_messages
 from bot.blocks.sources import format_iso_date
 from bot.model.message import Audience, Block
 from fake_slack.limits import check_message
-from perplexity.attempts import Attempt
+from perplexity.errors import Attempt
 from perplexity.formatting import format_dollars, format_duration
 from perplexity.types import Answer, AnswerKind, Passage, Source, Usage
 

@@ -31,8 +31,7 @@ from fake_slack.limits import MAX_TEXT
 from fake_slack.request_parsing import zone_of
 from perplexity.filters import parse_domain, parse_domains
 from perplexity.markdown import parse
-from perplexity.types import Answer, Query, SearchResults, Source
-from perplexity.validation import MAX_PROMPT_LENGTH, MAX_QUERY_LENGTH
+from perplexity.types import MAX_PROMPT_LENGTH, MAX_QUERY_LENGTH, Answer, Query, SearchResults, Source
 from tests.fakes.linear import SIGNS, WRITTEN, Shape, assert_linear, shapes, some_or_all
 
 BY_NAME = {command.name: command for command in COMMANDS}

@@ -18,8 +18,8 @@ from bot.blocks.messages import without_blocks
 from bot.blocks.sources import results_messages
 from bot.model.message import Audience, OutgoingMessage
 from fake_slack.limits import check_message
-from perplexity.attempts import Attempt
 from perplexity.citations import number_citations
+from perplexity.errors import Attempt
 from perplexity.filters import Filters
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source
 from perplexity.urls import safe_url

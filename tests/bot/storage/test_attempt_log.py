@@ -13,7 +13,7 @@ from psycopg import OperationalError
 from psycopg.errors import InsufficientPrivilege
 
 from bot.storage.attempts import MAX_PENDING, AttemptLog, AttemptStore, TimedAttempt
-from perplexity.attempts import Attempt
+from perplexity.errors import Attempt
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

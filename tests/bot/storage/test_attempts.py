@@ -10,7 +10,7 @@ import pytest
 from bot.model.provider_stats import ProviderStats
 from bot.storage.attempts import ADMIN_ISSUES, AttemptStore, TimedAttempt
 from bot.storage.questions import Pool, connection_pool
-from perplexity.attempts import Attempt
+from perplexity.errors import Attempt
 from perplexity.fallback import CIRCUIT_OPEN
 
 NOW = datetime.now(UTC)

@@ -14,8 +14,7 @@ from bot.model.question import NewQuestion, Outcome, QuestionRow
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import Pool, QuestionStore, connection_pool
 from bot.storage.shared_answers import SharedAnswers
-from perplexity.attempts import Attempt
-from perplexity.errors import TimedOut
+from perplexity.errors import Attempt, TimedOut
 from perplexity.steps import SteppedProvider
 from perplexity.types import Answer, Message, Question, Usage
 from tests.fakes.provider import FakeProvider, answer_by

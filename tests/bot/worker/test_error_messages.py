@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bot.worker.error_messages import ALL_FAILED, NO_RESULTS, TIMED_OUT, user_message
-from perplexity.attempts import Attempt
 from perplexity.errors import (
     AllProvidersFailed,
+    Attempt,
     AuthenticationError,
     BillingError,
     ConnectionFailed,

@@ -14,9 +14,9 @@ from bot.blocks.messages import texts_in
 from bot.features.deepdive.command import deepdive_messages, deepdive_progress_message
 from bot.model.message import Audience, OutgoingMessage
 from fake_slack.limits import check_message
-from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.deepdive.report import assemble, render_sections
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
+from perplexity.markdown import BlockKind, read_blocks
 from perplexity.types import Source
 from perplexity.x_posts.types import Sentiment
 from tests.fakes.hostile_text import short, wild

@@ -15,8 +15,7 @@ from bot.features.digests.store import HISTORY_DAYS
 from bot.model.preferences import ADMINS, ChannelSettings, Preferences
 from bot.preferences.precedence import may_ask
 from bot.slack.users import Admins
-from perplexity.attempts import Attempt
-from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
+from perplexity.errors import AllProvidersFailed, Attempt, NothingFound, PerplexityError, TimedOut
 from perplexity.news.summary import MAX_STORIES
 from tests.fakes.news_answers import BUDGET, PLANT, TEN, VOLCANO
 from tests.features.digests.harness import DigestHarness

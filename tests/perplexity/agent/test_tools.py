@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from perplexity.agent import NAME, AgentLimits, WebAgent, build_model, provider_tools
-from perplexity.attempts import Attempt
-from perplexity.errors import AllProvidersFailed
+from perplexity.errors import AllProvidersFailed, Attempt
 from perplexity.tools import TOOLS
 from perplexity.types import Answer, Message, Question
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt

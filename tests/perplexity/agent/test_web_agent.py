@@ -17,9 +17,9 @@ from pydantic_ai.providers.openrouter import OpenRouterProvider
 from perplexity.agent import AgentLimits, WebAgent, build_model
 from perplexity.agent.agent import LAST_STEP, NO_CALLS_LEFT
 from perplexity.agent.results import NO_PAGES, UNCITED, UNSEARCHED
-from perplexity.attempts import Attempt, cost_with_failures
 from perplexity.errors import (
     APIError,
+    Attempt,
     AuthenticationError,
     BillingError,
     ConnectionFailed,
@@ -30,6 +30,7 @@ from perplexity.errors import (
     RunFailed,
     ServerError,
     TimedOut,
+    cost_with_failures,
 )
 from perplexity.filters import Filters
 from perplexity.tools.base import Failure, Tool

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.attempts import Attempt
 from perplexity.claims.check import (
     MAX_CONCURRENT,
     MODEL_FAILED,
@@ -25,7 +24,7 @@ from perplexity.claims.check import (
     usable_pages,
 )
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
-from perplexity.errors import AuthenticationError, InvalidRequest, NothingFound, RequestCancelled, ServerError
+from perplexity.errors import Attempt, AuthenticationError, InvalidRequest, NothingFound, RequestCancelled, ServerError
 from perplexity.fallback import Fallback
 from perplexity.filters import Filters
 from perplexity.providers.base import Provider

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from perplexity.citations import number_citations
 from perplexity.cli.live import StreamingMarkdown
-from perplexity.terminal import printable
+from perplexity.sanitize import printable
 from perplexity.types import Source
 from tests.fakes.hostile_text import wild
 

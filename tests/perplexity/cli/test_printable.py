@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.terminal import escape_json, printable, printable_line
+from perplexity.sanitize import escape_json, printable, printable_line
 
 any_text = st.text(st.characters(codec=None, categories=None), max_size=60)
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from perplexity.attempts import Attempt
 from perplexity.deepdive.types import DeepDive, NullStageStore, Stage
-from perplexity.errors import AllProvidersFailed, MalformedResponse, PerplexityError, RunFailed
+from perplexity.errors import AllProvidersFailed, Attempt, MalformedResponse, PerplexityError, RunFailed
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question, Source, Usage
 from perplexity.x_posts.types import PostSummary

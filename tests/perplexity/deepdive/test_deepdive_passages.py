@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import number_citations
 from perplexity.deepdive.report import as_document, quote_passages
 from perplexity.deepdive.types import DeepDive, NullStageStore
+from perplexity.markdown import BlockKind, read_blocks
 from perplexity.passages import passages_answer
 from perplexity.types import Answer, Question, SearchResults, Source
 from perplexity.x_posts.types import PostSummary

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from perplexity.deepdive import stages
 from perplexity.deepdive.report import renumber
 from perplexity.deepdive.types import Persona, Stage, StageResult
-from perplexity.types import Source
-from perplexity.validation import validate_messages
+from perplexity.types import Source, validate_messages
 from perplexity.x_posts.types import Sentiment
 from tests.fakes.hostile_text import wild
 

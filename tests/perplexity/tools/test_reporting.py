@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner
-from perplexity.errors import BillingError, ConnectionFailed
+from perplexity.errors import Attempt, BillingError, ConnectionFailed
 from perplexity.fallback import Fallback
 from perplexity.tools import (
     TOOLS,

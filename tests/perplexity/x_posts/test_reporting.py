@@ -7,8 +7,7 @@ from datetime import date
 
 import pytest
 
-from perplexity.attempts import Attempt
-from perplexity.errors import AuthenticationError, PerplexityError, RunFailed
+from perplexity.errors import Attempt, AuthenticationError, PerplexityError, RunFailed
 from perplexity.steps import Reporting, SteppedPosts
 from perplexity.x_posts.types import PostSummary
 from tests.fakes.time import Time
