@@ -32,12 +32,10 @@ from bot.feature import Brought, Core, Feature, Running, Together, bring_togethe
 from bot.features import FEATURES
 from bot.listeners import actions, answer_actions, messages, slash
 from bot.listeners import installation as lifecycle
-from bot.listeners.admission import Admission
 from bot.listeners.context import ListenerContext, Register
 from bot.listeners.installation import FindWorkspace, Installation, bolt_app, token_hash
-from bot.listeners.intake import ACK_SECONDS, Intake
+from bot.listeners.intake import ACK_SECONDS, Admission, Intake, record_stop
 from bot.listeners.slash import Opening
-from bot.listeners.stopping import record_stop
 from bot.metering import Meter
 from bot.model.question import QuestionRow
 from bot.process import Application, Periodic

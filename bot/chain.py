@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bot.budgets.ceilings import POSTS, SEARCH
-from bot.commands.context import SearchingAgent, Services
+from bot.commands.base import SearchingAgent, Services
 from bot.metering import Meter, Metering
-from bot.model.preferences import NO_PREFERENCES, Rules
-from bot.preferences.precedence import Restricting, excludes_posts
+from bot.model.question import NO_PREFERENCES, Rules
+from bot.preferences import Restricting, excludes_posts
 from bot.privacy.redaction import NO_REDACTION, Redactor
 from bot.privacy.sent_requests import Redacting
 from perplexity.models import Effort

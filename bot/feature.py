@@ -14,8 +14,8 @@ from bot.commands.base import ROOT_COMMAND, Command
 from bot.delivery.home_tabs import HomeTabs
 from bot.delivery.status_message import StatusMessages
 from bot.doctor.checks import Check
-from bot.listeners.admission import Admission
 from bot.listeners.context import Register
+from bot.listeners.intake import Admission
 from bot.listeners.slash import Opening
 from bot.manifest import SHORTCUTS, Offers, Shortcut
 from bot.metering import OnReply

@@ -14,8 +14,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from bot.commands import COMMANDS
 from bot.commands.base import ROOT_COMMAND, Command
-from bot.commands.routing import APP_NAME, SlashCommand, slash_commands
-from bot.conversations.prompts import EXAMPLES
+from bot.commands.routing import APP_NAME, EXAMPLES, SlashCommand, slash_commands
 from bot.slack.scopes import ALL_FEATURES, NO_FEATURES, Features
 
 Value = str | bool | int | Sequence["Value"] | Mapping[str, "Value"]

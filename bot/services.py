@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.budgets.ceilings import AGENT
 from bot.chain import Chain, posts_within_budget, within_budget
-from bot.commands.context import DisabledAgent, SearchingAgent, Services
+from bot.commands.base import DisabledAgent, SearchingAgent, Services
 from bot.commands.routing import slash_commands
 from bot.manifest import Offers, manifest
 from bot.metering import Meter

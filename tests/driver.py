@@ -24,7 +24,7 @@ from pydantic import SecretStr
 
 from bot.app import compose
 from bot.commands.ask import SAME_LANGUAGE
-from bot.conversations.next_questions import INSTRUCTION
+from bot.commands.conversation import NEXT_INSTRUCTION
 from bot.feature import Feature
 from bot.features import FEATURES
 from bot.process import Application
@@ -326,7 +326,7 @@ def asked_in(request: Received) -> Any:
     messages = request.json["input"]
     if isinstance(messages, str):
         return messages
-    always = {SAME_LANGUAGE.content, INSTRUCTION.content}
+    always = {SAME_LANGUAGE.content, NEXT_INSTRUCTION.content}
     said = [message for message in messages if message["content"] not in always]
     return said[0]["content"] if len(said) == 1 and said[0]["role"] == "user" else said
 

@@ -10,9 +10,23 @@ from functools import partial
 from bot.blocks.actions import ASK_ABOUT, RECHECK
 from bot.blocks.answer import answer_ending, answer_messages
 from bot.blocks.escaping import escape
-from bot.commands.base import Command, CommandForm, Option, Reply, Stats, ValueKind
-from bot.commands.context import CommandContext
-from bot.commands.filters import (
+from bot.commands.base import Command, CommandContext, CommandForm, Option, Reply, Stats, ValueKind
+from bot.commands.conversation import (
+    MAX_SEARCHED,
+    NEXT_INSTRUCTION,
+    AnswerWithNext,
+    WithoutNextQuestions,
+    WithPages,
+    answer_about,
+    build_messages,
+    numbered_pages,
+    question_about,
+    question_again,
+    remember_answer,
+    standalone_question,
+    take_next_questions,
+)
+from bot.commands.parsing import (
     AFTER,
     BEFORE,
     COUNTRY,
@@ -21,32 +35,26 @@ from bot.commands.filters import (
     PRIVATE,
     PUBLIC,
     RECENCY,
+    Arguments,
+    OptionParser,
     audience_for,
     contradiction,
     filter_options,
+    inline_code,
     parse_filters,
+    parse_options,
     parse_visibility,
+    split_quoted,
     usage_errors,
     value_not_allowed,
     visibility_options,
     write_command,
 )
-from bot.commands.parsing import Arguments, OptionParser, inline_code, parse_options
-from bot.conversations.memory import (
-    build_messages,
-    remember_answer,
-    split_quoted,
-    standalone_about,
-    standalone_question,
-)
-from bot.conversations.next_questions import INSTRUCTION, AnswerWithNext, WithoutNextQuestions, take_next_questions
-from bot.conversations.pages import WithPages, answer_about, numbered_pages, question_about
-from bot.conversations.recheck import question_again
 from bot.errors import Refused, UsageError
 from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
-from bot.preferences.precedence import Preferred, allowed_pages, allows_all
+from bot.preferences import Preferred, allowed_pages, allows_all
 from bot.storage.preferences import PreferenceStore
 from bot.translation import N_
 from bot.translation import gettext as _
@@ -56,6 +64,7 @@ from perplexity.formatting import closest_match
 from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
 from perplexity.notes import no_results_text
+from perplexity.sanitize import one_line
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import MAX_PROMPT_LENGTH, Answer, AnswerKind, Message, Question, Source, validate_messages
 
@@ -151,6 +160,11 @@ def parse(text: str) -> AskRequest:
     return AskRequest(question=question, agent=agent, **parse_visibility(arguments))
 
 
+def standalone_about(question: str, message: str) -> str:
+    """Return a question with the beginning of the message that it is about, for a service that can only search."""
+    return f"{question} {one_line(message)[:MAX_SEARCHED]}" if message else ""
+
+
 def _model(arguments: Arguments) -> tuple[str | None, Option]:
     """Return the model or effort that was typed, and the option for it. Raises UsageError.
 
@@ -203,7 +217,7 @@ async def answer(
         reply = await context.services.provider.answer(
             replace(
                 question,
-                messages=(INSTRUCTION, *question.messages) if suggests else question.messages,
+                messages=(NEXT_INSTRUCTION, *question.messages) if suggests else question.messages,
                 run_id=context.row.run_id,
                 on_run=context.on_run,
                 on_event=on_event,

@@ -6,29 +6,29 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from bot.blocks.news import news_messages
-from bot.commands.base import Command, CommandForm, Reply, Stats
-from bot.commands.context import CommandContext
-from bot.commands.filters import (
+from bot.commands.base import Command, CommandContext, CommandForm, Reply, Stats
+from bot.commands.parsing import (
     COUNTRY,
     DOMAIN,
     LANG,
     PRIVATE,
     PUBLIC,
     RECENCY,
+    OptionParser,
     audience_for,
     category_argument,
     filter_options,
     parse_filters,
+    parse_options,
     parse_visibility,
     usage_errors,
     visibility_options,
     write_command,
 )
-from bot.commands.parsing import OptionParser, parse_options
 from bot.model.message import Audience
 from bot.model.question import AnswerButtons
 from bot.model.results import SearchPage
-from bot.preferences.precedence import Preferred
+from bot.preferences import Preferred
 from bot.translation import N_
 from perplexity.filters import Filters
 from perplexity.news.summary import CATEGORIES, NewsSummary, default_to_past_day, news_summary

@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.blocks.sources import results_messages
-from bot.commands.base import Command, CommandForm, Option, Reply, Stats
-from bot.commands.context import CommandContext
-from bot.commands.filters import (
+from bot.commands.base import Command, CommandContext, CommandForm, Option, Reply, Stats
+from bot.commands.parsing import (
     FILTERS,
     MODE,
     PRIVATE,
     PUBLIC,
+    OptionParser,
     audience_for,
     parse_filters,
+    parse_options,
     parse_visibility,
     usage_errors,
 )
-from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.question import AnswerButtons
 from bot.model.results import SearchPage
-from bot.preferences.precedence import Preferred
+from bot.preferences import Preferred
 from bot.translation import N_
 from bot.translation import gettext as _
 from perplexity.errors import InvalidRequest, cost_with_failures

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from bot.blocks.status import status_message
 from bot.budgets.amounts import format_amount
-from bot.commands.base import Command, Reply, free_subcommand
-from bot.commands.context import CommandContext
+from bot.commands.base import Command, CommandContext, Reply, free_subcommand
 from bot.commands.help import text_message
 from bot.commands.parsing import parse_nothing
 from bot.model.admin import FindProblems, LaneUse, Problem

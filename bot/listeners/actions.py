@@ -20,8 +20,7 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import Submitted
-from bot.listeners.stopping import record_stop
+from bot.listeners.intake import Submitted, record_stop
 from bot.model.audit import stop_change
 from bot.model.question import NewQuestion, QuestionRow
 from bot.translation import N_

@@ -18,9 +18,8 @@ from bot.blocks.messages import without_blocks
 from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError
-from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import THREAD_FULL, Submitted
+from bot.listeners.intake import MEMBERS_ONLY, THREAD_FULL, Submitted
 from bot.listeners.slash import too_many_open
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Audience, OutgoingMessage

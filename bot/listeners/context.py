@@ -11,8 +11,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.commands.base import Command
 from bot.delivery.status_message import StatusMessages
-from bot.listeners.admission import Admission
-from bot.listeners.intake import Intake
+from bot.listeners.intake import Admission, Intake
 from bot.slack.messages import Chat
 from bot.slack.users import Admins
 from bot.slack.views import Views

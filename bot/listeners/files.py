@@ -8,9 +8,9 @@ from functools import partial
 
 from bot.blocks.escaping import clean
 from bot.commands.help import text_message
-from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import Click, ClickReply, text_reply
 from bot.listeners.context import ListenerContext
+from bot.listeners.intake import MEMBERS_ONLY
 from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE

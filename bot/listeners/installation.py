@@ -1,4 +1,4 @@
-"""The installation of the app in a workspace: its identity, and its end."""
+"""The Bolt app, and the installation in a workspace: which requests are refused, and the installation's end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
@@ -16,10 +17,10 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.clock import wait_for_any
+from bot.blocks.words import moment
+from bot.clock import utc_now, wait_for_any
 from bot.errors import Undecryptable
 from bot.listeners.context import ListenerContext, Register
-from bot.listeners.event_limit import APP_RATE_LIMITED, TellAdmins, events_limited
 from bot.model.membership import (
     ACCESS_EVENTS,
     EVENT_SECONDS,
@@ -39,6 +40,7 @@ from bot.slack.connection import SlackConnection, TokenUnchecked, takes_token
 from bot.slack.messages import FAILURES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import OPEN, REVOKED, UNINSTALLED, WorkspaceRow, WorkspaceStore
+from bot.translation import gettext as _
 from bot.translation import speak
 
 if TYPE_CHECKING:
@@ -48,6 +50,16 @@ log = logging.getLogger(__name__)
 
 FindWorkspace = Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]]
 """Finds which of many installations a request is for; None if it is for none of them. Raises database errors."""
+
+
+APP_RATE_LIMITED = "app_rate_limited"
+"""Slack's report that it drops events: a workspace sent more than 30,000 in an hour.
+
+https://docs.slack.dev/reference/events/app_rate_limited
+"""
+
+TellAdmins = Callable[[str, Callable[[], str], str], Awaitable[bool | None]]
+"""The type of `AdminNotices.tell`."""
 
 
 def bolt_app(
@@ -155,6 +167,35 @@ async def record(work: Coroutine[Any, Any, None], context: ListenerContext) -> B
         log.error("workspace.not_closed", extra={"error": type(error).__name__})
         return BoltResponse(status=503)
     return None
+
+
+def events_limited(body: dict[str, Any], context: ListenerContext, tell: TellAdmins) -> BoltResponse:
+    """Handle the request that Slack sends in each minute in which it drops events: log it, and tell the admins."""
+    team_id = RequestOrigin.from_body(body).team_id
+    context.metrics.events_limited()
+    log.warning("events.limited")
+    context.start(_tell_once(team_id, partial(limit_text, utc_now()), context, tell))
+    return BoltResponse(status=200)
+
+
+async def _tell_once(team_id: str, text: Callable[[], str], context: ListenerContext, tell: TellAdmins) -> None:
+    """Tell admins about dropped events, at most once an hour from all processes together."""
+    try:
+        if await context.questions.take_delivery(f"{team_id}:{APP_RATE_LIMITED}") and not await tell(
+            team_id, text, "events"
+        ):
+            log.error("events.not_told")
+    except DATABASE_UNAVAILABLE as error:
+        log.error("events.not_told", extra={"error": type(error).__name__})
+
+
+def limit_text(since: datetime) -> str:
+    """Return the text that tells admins since when events are dropped, and how to receive fewer."""
+    return _(
+        "Since {moment} Slack drops some of what is written to me: it sends an app at most 30,000 events an hour. "
+        "Mentions and direct messages can stay without an answer until there are fewer; commands and buttons work. "
+        "Every message in my channels is an event: remove me from the busiest, or set `FOLLOW_UPS=mention`."
+    ).format(moment=moment(since))
 
 
 START_SECONDS = 3.0

@@ -20,13 +20,10 @@ from bot.blocks.examples import greeting_message
 from bot.blocks.messages import with_line_above
 from bot.commands.ask import ASK
 from bot.commands.help import text_message
-from bot.commands.routing import begins_conversation, is_offered, is_talk, route_message
-from bot.conversations.prompts import EXAMPLES, choose_prompts
-from bot.conversations.small_talk import small_talk_kind
+from bot.commands.routing import EXAMPLES, begins_conversation, is_offered, is_talk, route_message, small_talk_kind
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import THREAD_FULL, Submitted
+from bot.listeners.intake import THREAD_FULL, Submitted, record_stop
 from bot.listeners.slash import too_many_open
-from bot.listeners.stopping import record_stop
 from bot.model.audit import stop_change
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage, SuggestedPrompt
@@ -474,3 +471,34 @@ def _is_redelivery(request: AsyncBoltRequest) -> bool:
 
 def _texts(event: dict[str, Any], *names: str) -> list[str]:
     return [str(event.get(name) or "") for name in names]
+
+
+MAX_PROMPTS = 4
+"""The most prompts that Slack shows. https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts"""
+
+MIN_QUESTIONS = 10
+"""A person who has asked fewer questions than this gets the examples; others get their own questions."""
+
+MAX_TITLE = 60
+MAX_MESSAGE = 1_000
+"""A longer question is not suggested."""
+
+
+def choose_prompts(asked: Sequence[str], examples: Sequence[SuggestedPrompt] = EXAMPLES) -> tuple[SuggestedPrompt, ...]:
+    """Return a person's newest different questions as suggestions, or the examples if there are too few.
+
+    `asked` are the person's questions, the newest first. Questions that differ only in case or spaces count as one.
+    """
+    offered = tuple(SuggestedPrompt(_(one.title), _(one.message)) for one in examples)
+    if len(asked) < MIN_QUESTIONS:
+        return offered
+    distinct: dict[str, str] = {}
+    for message in asked:
+        distinct.setdefault(" ".join(message.split()).casefold(), message.strip())
+    fitting = [message for message in distinct.values() if 0 < len(message) <= MAX_MESSAGE]
+    return tuple(SuggestedPrompt(_title(message), message) for message in fitting[:MAX_PROMPTS]) or offered
+
+
+def _title(message: str) -> str:
+    line = " ".join(message.split())
+    return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1].rstrip()}…"

@@ -25,13 +25,11 @@ from bot.commands.help import (
     too_many_open_message,
     usage_message,
 )
-from bot.commands.routing import RoutedCommand, is_talk, mention_line, route_slash_command
-from bot.conversations.small_talk import small_talk_kind
+from bot.commands.routing import RoutedCommand, is_talk, mention_line, route_slash_command, small_talk_kind
 from bot.delivery.queue_place import place_sentence, waits_long
 from bot.errors import UsageError
-from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import Submitted
+from bot.listeners.intake import MEMBERS_ONLY, Submitted
 from bot.model.membership import team_of
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.blocks.elements import context
-from bot.commands.base import Command, Reply, Stats
-from bot.commands.context import CommandContext, Progress
+from bot.commands.base import Command, CommandContext, Progress, Reply, Stats
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import RECORDED, AnswerButtons

@@ -14,8 +14,8 @@ from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.membership import Affiliation, Identity, Profile, affiliation_of, workspace_key
-from bot.model.preferences import ChannelSettings
-from bot.preferences.precedence import may_ask
+from bot.model.question import ChannelSettings
+from bot.preferences import may_ask
 from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error
 from bot.translation import ENGLISH, language_of
 

@@ -8,8 +8,8 @@ from typing import Any, LiteralString
 from psycopg.types.json import Jsonb
 
 from bot.model.audit import Change
-from bot.model.preferences import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences, WorkspaceSettings
-from bot.preferences.settings import S, changes, load_channel, load_person, load_workspace
+from bot.model.question import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences, WorkspaceSettings
+from bot.preferences import S, changes, load_channel, load_person, load_workspace
 from bot.settings import Settings
 from bot.storage.audit import record_change
 from bot.storage.questions import Pool

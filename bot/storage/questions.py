@@ -22,7 +22,6 @@ from psycopg_pool import AsyncConnectionPool
 from bot.model.audit import Change
 from bot.model.membership import Asker
 from bot.model.message import OutgoingMessage
-from bot.model.preferences import Preferences
 from bot.model.question import (
     Claimed,
     Insertion,
@@ -31,6 +30,7 @@ from bot.model.question import (
     OpenQuestion,
     Outcome,
     Place,
+    Preferences,
     QuestionRow,
     RateWait,
     Received,
@@ -40,7 +40,7 @@ from bot.model.question import (
     message_ts,
 )
 from bot.model.results import KeptResult, load_result
-from bot.preferences.settings import load_channel, load_person, load_workspace
+from bot.preferences import load_channel, load_person, load_workspace
 from bot.privacy.sent_requests import SentRequests, load_sent
 from bot.settings import Settings
 from bot.storage import queries

@@ -34,7 +34,7 @@ from bot.blocks.progress import (
     written_message,
 )
 from bot.blocks.streaming import StreamedText
-from bot.commands.context import PACE_SECONDS, Progress
+from bot.commands.base import PACE_SECONDS, Progress
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.status_message import delete
 from bot.model.message import Audience, Block, OutgoingMessage

@@ -15,17 +15,14 @@ from bot.blocks.escaping import clean, unescape_slack
 from bot.blocks.messages import THE_MESSAGE, asked_message
 from bot.commands.ask import ASK, EFFORT, MODEL, REASONING
 from bot.commands.base import Command, Option
-from bot.commands.filters import PRIVATE, PUBLIC
-from bot.commands.parsing import write_arguments
-from bot.conversations.memory import quote_message
+from bot.commands.parsing import PRIVATE, PUBLIC, quote_message, write_arguments
 from bot.errors import UsageError
 from bot.listeners.clicks import Click, ClickReply, button
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import bare_command
 from bot.model.message import Block
 from bot.model.question import Choice
-from bot.preferences.precedence import Preferred, preferred
-from bot.preferences.settings import THINK
+from bot.preferences import THINK, Preferred, preferred
 from bot.slack.views import View
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DATABASE_UNAVAILABLE

@@ -18,7 +18,6 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.blocks import escaping
 from bot.blocks.elements import plain
 from bot.commands.help import text_message
-from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import (
     DATABASE_SECONDS,
     TEXT_DELETED,
@@ -29,6 +28,7 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.context import ListenerContext
+from bot.listeners.intake import MEMBERS_ONLY
 from bot.listeners.slash import Opening
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block

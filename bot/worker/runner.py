@@ -26,8 +26,7 @@ from bot.blocks.messages import (
 from bot.blocks.progress import broken_off_blocks
 from bot.blocks.words import short_time
 from bot.chain import Chain
-from bot.commands.base import ROOT_COMMAND, Command
-from bot.commands.context import CommandContext, Progress
+from bot.commands.base import ROOT_COMMAND, Command, CommandContext, Progress
 from bot.commands.help import text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, is_offered, usage_reply
 from bot.delivery.delivery import ClaimLost
@@ -36,7 +35,7 @@ from bot.errors import BudgetUnknown, Interrupted, Refused
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn
 from bot.model.results import KeptResult, dump_result
-from bot.preferences.precedence import effort_cap, preferred, restrict
+from bot.preferences import effort_cap, preferred, restrict
 from bot.privacy.sent_requests import SentLog, left_out_text
 from bot.slack.users import Admins
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Protocol
 from uuid import UUID, uuid4
 
-from bot.commands.context import NULL_PROGRESS, Progress
+from bot.commands.base import NULL_PROGRESS, Progress
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.commands.context import DisabledAgent
+from bot.commands.base import DisabledAgent
 from bot.services import load_or_create_secret, open_agent
 from bot.settings import Settings
 from perplexity.errors import Attempt

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.intake import MEMBERS_ONLY
 from bot.translation import (
     ENGLISH,
     LANGUAGES,

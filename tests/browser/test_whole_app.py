@@ -17,7 +17,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 
-from bot.conversations.prompts import EXAMPLES
+from bot.commands.routing import EXAMPLES
 from bot.playground.examples import OFFLINE
 from tests.browser.page import Page
 from tests.driver import asked_in

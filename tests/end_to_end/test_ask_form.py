@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from bot.conversations.memory import ABOUT, quote_message
+from bot.commands.parsing import ABOUT, quote_message
 from bot.views.ask import MESSAGE_CUT, NO_TEXT, UNKNOWN_FORM
 from bot.views.base import TOO_LATE
 from fake_slack.limits import check_view

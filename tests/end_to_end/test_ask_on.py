@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from tests.bot.conversations.test_next_questions import BLOCK, QUESTIONS
+from tests.bot.commands.test_next_questions import BLOCK, QUESTIONS
 from tests.driver import Driver, Message, actions, asked_in
 
 FIRST, SECOND, THIRD = "Which EU country has the cheapest electricity?", "And in Switzerland?", "And in Norway?"

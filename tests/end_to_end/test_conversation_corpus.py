@@ -16,8 +16,7 @@ import pytest
 from aiohttp import web
 
 from bot.commands.ask import SAME_LANGUAGE
-from bot.conversations.memory import THREAD, THREAD_READ
-from bot.conversations.next_questions import INSTRUCTION
+from bot.commands.conversation import NEXT_INSTRUCTION, THREAD, THREAD_READ
 from bot.settings import Settings
 from bot.slack.scopes import CHANNEL_HISTORY
 from perplexity.sanitize import one_line
@@ -137,7 +136,7 @@ def read_input(body: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a request asks, as pairs of role and text."""
     asked = body["input"]
     turns = [("user", asked)] if isinstance(asked, str) else [(turn["role"], turn["content"]) for turn in asked]
-    return [turn for turn in turns if turn[1] not in {SAME_LANGUAGE.content, INSTRUCTION.content}]
+    return [turn for turn in turns if turn[1] not in {SAME_LANGUAGE.content, NEXT_INSTRUCTION.content}]
 
 
 class EchoingPerplexity(FakePerplexity):

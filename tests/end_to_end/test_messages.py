@@ -14,7 +14,7 @@ import pytest
 
 from bot.app import WORK_CONNECTIONS
 from bot.commands.ask import SAME_LANGUAGE
-from bot.conversations.next_questions import INSTRUCTION
+from bot.commands.conversation import NEXT_INSTRUCTION
 from bot.slack.scopes import HISTORIES
 from tests.driver import Driver, asked_in
 from tests.fakes.perplexity import fixture, json_reply
@@ -52,7 +52,7 @@ async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_pl
     assert harness.perplexity.requests[0].json == {
         "effort": "fast",
         "input": [
-            {"type": "message", "role": "system", "content": INSTRUCTION.content},
+            {"type": "message", "role": "system", "content": NEXT_INSTRUCTION.content},
             {"type": "message", "role": "system", "content": SAME_LANGUAGE.content},
             {"type": "message", "role": "user", "content": "what is a.example & co?"},
         ],

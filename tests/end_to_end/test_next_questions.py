@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from bot.conversations.next_questions import INSTRUCTION
+from bot.commands.conversation import NEXT_INSTRUCTION
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from tests.bot.conversations.test_next_questions import BLOCK, QUESTIONS
+from tests.bot.commands.test_next_questions import BLOCK, QUESTIONS
 from tests.driver import Driver, asked_in
 from tests.fakes.answers import whole_stream
 from tests.fakes.service import stream_reply
@@ -38,7 +38,7 @@ async def test_they_are_buttons_and_no_part_of_the_text(harness: Driver) -> None
     (request,) = harness.perplexity.requests
     sent = asked_in(request)
     assert sent == "what is it"
-    assert INSTRUCTION.content in [turn["content"] for turn in request.json["input"]]
+    assert NEXT_INSTRUCTION.content in [turn["content"] for turn in request.json["input"]]
 
 
 async def test_a_click_asks_it_once_below(harness: Driver) -> None:

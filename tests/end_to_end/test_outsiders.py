@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.listeners.admission import MEMBER_FORBIDDEN, MEMBERS_ONLY
+from bot.listeners.intake import MEMBER_FORBIDDEN, MEMBERS_ONLY
 from bot.settings import Settings
 from bot.slack.scopes import CHANNEL_HISTORY
 from tests.driver import Driver, asked_in

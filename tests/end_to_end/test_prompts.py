@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.conversations.prompts import EXAMPLES
+from bot.commands.routing import EXAMPLES
 from tests.driver import Driver
 from tests.fakes.slack import Fault
 

@@ -13,12 +13,12 @@ import pytest
 from psycopg.rows import dict_row
 
 from bot.blocks.examples import EXAMPLES, examples
-from bot.conversations import prompts
+from bot.commands import routing
 from tests.driver import Driver, Processes
 from tests.fakes.service import json_reply
 
-PROMPT = prompts.EXAMPLES[1].message
-NEWS = prompts.EXAMPLES[2].message
+PROMPT = routing.EXAMPLES[1].message
+NEWS = routing.EXAMPLES[2].message
 GERMAN = "Vergleiche PostgreSQL und MySQL bei der Volltextsuche."
 BUTTON = next(iter(examples()))
 TS = "1795255200.{:06}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from bot.listeners.admission import MEMBER_FORBIDDEN
+from bot.listeners.intake import MEMBER_FORBIDDEN
 from bot.storage.attempts import LAST_CALLS
 from tests.driver import Driver
 from tests.fakes.service import json_reply

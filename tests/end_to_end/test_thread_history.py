@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.conversations.memory import NOT_ALL_READ, THREAD, THREAD_READ
+from bot.commands.conversation import NOT_ALL_READ, THREAD, THREAD_READ
 from bot.settings import Settings
 from bot.slack.scopes import CHANNEL_HISTORY
 from bot.slack.threads import CAPPED_SIZE

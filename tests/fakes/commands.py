@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from bot.commands.context import DISABLED_AGENT, CommandContext, SearchingAgent, Services
-from bot.model.preferences import ChannelSettings
-from bot.preferences.precedence import may_ask
+from bot.commands.base import DISABLED_AGENT, CommandContext, SearchingAgent, Services
+from bot.model.question import ChannelSettings
+from bot.preferences import may_ask
 from bot.slack.users import Admins
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.providers.base import Provider

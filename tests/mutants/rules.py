@@ -336,7 +336,7 @@ RULES = (
     ),
     _rule(
         "notices to outsiders unfold no link",
-        "bot/listeners/admission.py",
+        "bot/listeners/intake.py",
         "                unfurl_links=False,\n                unfurl_media=False,\n",
         "",
         PREVIEWS,
@@ -427,7 +427,7 @@ RULES = (
     ),
     _rule(
         "an open channel is open for questions alone",
-        "bot/listeners/admission.py",
+        "bot/listeners/intake.py",
         "of_channel and row.command not in MEMBERS_COMMANDS",
         "of_channel",
         OUTSIDERS,

@@ -37,8 +37,8 @@ from bot.blocks.sent import sent_blocks
 from bot.blocks.sources import results_messages
 from bot.blocks.streaming import StreamedText
 from bot.commands.ask import ASK
+from bot.commands.conversation import BEGIN, END, take_next_questions
 from bot.commands.help import help_overview, text_message, too_many_open_message, usage_message
-from bot.conversations.next_questions import BEGIN, END, take_next_questions
 from bot.errors import UsageError
 from bot.features import ANSWER_PARTS, COMMANDS
 from bot.features.ask_about.form import question_view
@@ -58,10 +58,9 @@ from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.listeners.files import markdown_file
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
-from bot.model.question import AnswerButtons, Choice
+from bot.model.question import AnswerButtons, ChannelSettings, Choice, PersonSettings, Preferences
 from bot.model.results import KeptResult, Result, SearchPage
-from bot.preferences.settings import load_channel, load_person
+from bot.preferences import load_channel, load_person
 from bot.privacy.sent_requests import SentRequests
 from bot.slack.users import Management
 from bot.views.ask import ask_view

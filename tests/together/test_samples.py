@@ -52,9 +52,8 @@ from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.model.membership import current_scope
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.preferences import Preferences
 from bot.model.provider_stats import ProviderStats
-from bot.model.question import AnswerButtons, Choice
+from bot.model.question import AnswerButtons, Choice, Preferences
 from bot.model.results import KeptResult, SearchPage
 from bot.model.schedule import WEEKDAYS, Schedule
 from bot.model.spending import NO_BUDGETS, NO_SPENDING

@@ -16,8 +16,8 @@ from bot.blocks.elements import join_lines
 from bot.blocks.escaping import shorten, unescape_slack
 from bot.blocks.sources import linked_title, site_and_date
 from bot.commands.ask import ASK, NO_QUESTION, write_question
-from bot.conversations.pages import numbered_pages
-from bot.conversations.small_talk import is_small_talk
+from bot.commands.conversation import numbered_pages
+from bot.commands.routing import is_small_talk
 from bot.errors import UsageError
 from bot.listeners.answer_actions import ANSWERING, submit_below
 from bot.listeners.clicks import (

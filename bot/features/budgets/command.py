@@ -16,8 +16,7 @@ from bot.blocks.escaping import escape
 from bot.blocks.spoken import spoken
 from bot.blocks.words import NO_LIMIT, spending_sentence
 from bot.budgets.amounts import ALLOWED, format_amount, format_rounded, parse_amount
-from bot.commands.base import Command, free_subcommand, one_message
-from bot.commands.context import CommandContext
+from bot.commands.base import Command, CommandContext, free_subcommand, one_message
 from bot.commands.help import text_message
 from bot.commands.parsing import (
     OFF,

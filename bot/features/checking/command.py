@@ -11,9 +11,8 @@ from bot.blocks import messages
 from bot.blocks.elements import longest, notes_block, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
 from bot.blocks.sources import linked_title, site_and_date
-from bot.commands.base import Command, Reply, Stats
-from bot.commands.context import CommandContext
-from bot.commands.filters import usage_errors
+from bot.commands.base import Command, CommandContext, Reply, Stats
+from bot.commands.parsing import usage_errors
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.translation import N_

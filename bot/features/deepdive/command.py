@@ -17,15 +17,21 @@ from bot.blocks.markdown.render import Part, split_markdown
 from bot.blocks.sources import link_url, source_line, source_titles
 from bot.blocks.spoken import spoken
 from bot.blocks.words import time_of_day
-from bot.commands.base import Command, CommandForm, Reply, Stats
-from bot.commands.context import PACE_SECONDS, CommandContext
-from bot.commands.filters import PRIVATE, PUBLIC, audience_for, parse_visibility, usage_errors
-from bot.commands.parsing import OptionParser, parse_options
-from bot.conversations.memory import remember_answer
+from bot.commands.base import PACE_SECONDS, Command, CommandContext, CommandForm, Reply, Stats
+from bot.commands.conversation import remember_answer
+from bot.commands.parsing import (
+    PRIVATE,
+    PUBLIC,
+    OptionParser,
+    audience_for,
+    parse_options,
+    parse_visibility,
+    usage_errors,
+)
 from bot.errors import UsageError
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import AnswerButtons
-from bot.preferences.precedence import Preferred
+from bot.preferences import Preferred
 from bot.translation import N_, figures, money
 from bot.translation import gettext as _
 from perplexity.citations import CitedText, Marker, number_citations

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from datetime import time
 from zoneinfo import ZoneInfo
 
-from bot.commands.base import Command, Option, ValueKind, asker_alone, one_message
-from bot.commands.context import CommandContext
-from bot.commands.filters import category_argument, usage_errors
+from bot.commands.base import Command, CommandContext, Option, ValueKind, asker_alone, one_message
 from bot.commands.parsing import (
     DASHES,
     DOUBLE_QUOTES,
     OptionParser,
+    category_argument,
     inline_code,
     no_text,
     parse_options,
+    usage_errors,
 )
 from bot.errors import UsageError
 from bot.features.digests.model import DigestAction, DigestResult, DigestSpec, Owner

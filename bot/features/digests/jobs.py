@@ -12,8 +12,7 @@ from typing import Protocol
 from uuid import UUID, uuid4
 
 from bot.clock import utc_now
-from bot.commands.base import Command, Reply, Stats
-from bot.commands.context import CommandContext
+from bot.commands.base import Command, CommandContext, Reply, Stats
 from bot.delivery.routes import DIGEST_SURFACE
 from bot.errors import Refused
 from bot.features.digests.model import (

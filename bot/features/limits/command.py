@@ -16,8 +16,7 @@ from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.blocks.spoken import spoken
 from bot.blocks.words import NO_LIMIT
-from bot.commands.base import Command, free_subcommand, one_message
-from bot.commands.context import CommandContext
+from bot.commands.base import Command, CommandContext, free_subcommand, one_message
 from bot.commands.help import text_message
 from bot.commands.parsing import OFF as OFF_WORDS
 from bot.commands.parsing import RESETS, check_length, choose_from, inline_code, unknown_name

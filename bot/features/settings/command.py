@@ -6,15 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.blocks.escaping import unescape_slack
-from bot.commands.base import Command, free_subcommand, one_message
-from bot.commands.context import CommandContext
-from bot.commands.filters import capitalize_sentences, value_not_allowed
-from bot.commands.parsing import RESETS, check_length, choose_from, inline_code
+from bot.commands.base import Command, CommandContext, free_subcommand, one_message
+from bot.commands.parsing import RESETS, capitalize_sentences, check_length, choose_from, inline_code, value_not_allowed
 from bot.errors import UsageError
 from bot.features.settings.rendering import settings_message
 from bot.model.message import OutgoingMessage
-from bot.preferences.precedence import check_narrows
-from bot.preferences.settings import (
+from bot.preferences import (
     CREATOR_UNKNOWN,
     EFFORT,
     NOT_ADMIN,
@@ -23,6 +20,7 @@ from bot.preferences.settings import (
     TABLES,
     Part,
     S,
+    check_narrows,
     find_setting,
     one_of,
     parse_setting,

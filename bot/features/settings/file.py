@@ -26,17 +26,18 @@ from bot.command_line import Subcommand, channel_id, fail, open_migrated, say, s
 from bot.commands.parsing import unknown_name
 from bot.errors import UsageError
 from bot.feature import OpenTable, SettingsTable
-from bot.model.preferences import ChannelSettings, Preferences, WorkspaceSettings
-from bot.preferences.precedence import check_narrows, preferred
-from bot.preferences.settings import (
+from bot.model.question import ChannelSettings, Preferences, WorkspaceSettings
+from bot.preferences import (
     CHANNEL,
     PERSON,
     WORKSPACE,
     Part,
     Setting,
+    check_narrows,
     load_channel,
     load_workspace,
     parse_setting,
+    preferred,
 )
 from bot.settings import Settings
 from bot.storage.ledger import lock_bookings

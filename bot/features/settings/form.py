@@ -18,9 +18,8 @@ from bot.features.settings.rendering import NEEDS_SCOPES, RULES, SETTINGS_BUTTON
 from bot.listeners.clicks import DATABASE_SECONDS, Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block
-from bot.model.preferences import ADMINS, EVERYONE, Preferences
-from bot.preferences.precedence import check_narrows
-from bot.preferences.settings import (
+from bot.model.question import ADMINS, EVERYONE, Preferences
+from bot.preferences import (
     CHANNEL,
     CREATOR_UNKNOWN,
     MAX_PEOPLE,
@@ -33,6 +32,7 @@ from bot.preferences.settings import (
     Part,
     S,
     Setting,
+    check_narrows,
     parse_setting,
 )
 from bot.slack.users import ChannelManagers, Management

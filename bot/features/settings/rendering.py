@@ -10,8 +10,8 @@ from bot.blocks.elements import bullets, context, leaf, person, secondary_button
 from bot.blocks.escaping import escape
 from bot.blocks.spoken import spoken
 from bot.model.message import Block, OutgoingMessage
-from bot.model.preferences import ADMINS, EVERYONE, Preferences
-from bot.preferences.settings import CHANNEL, PERSON, WORKSPACE, Setting
+from bot.model.question import ADMINS, EVERYONE, Preferences
+from bot.preferences import CHANNEL, PERSON, WORKSPACE, Setting
 from bot.translation import N_
 from bot.translation import gettext as _
 

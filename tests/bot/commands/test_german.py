@@ -12,7 +12,7 @@ from bot.commands.help import help_overview, options_of
 from bot.errors import UsageError
 from bot.model.question import Choice
 from bot.model.spending import OverBudget
-from bot.preferences.settings import CHANNEL, find_setting, parse_setting
+from bot.preferences import CHANNEL, find_setting, parse_setting
 from bot.privacy.redaction import Redactor
 from bot.privacy.sent_requests import left_out_text
 from bot.translation import speaking

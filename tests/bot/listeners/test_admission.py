@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.listeners.admission import MAX_PAUSE_SECONDS, MAX_WAIT_SECONDS, Admission
 from bot.listeners.installation import Installation
+from bot.listeners.intake import MAX_PAUSE_SECONDS, MAX_WAIT_SECONDS, Admission
 from bot.model.membership import Affiliation
 from bot.slack.users import Profiles
 from bot.storage.database import DatabaseRetry

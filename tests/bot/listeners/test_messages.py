@@ -12,7 +12,7 @@ from psycopg import OperationalError
 from slack_bolt.async_app import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.conversations.prompts import EXAMPLES
+from bot.commands.routing import EXAMPLES
 from bot.listeners.context import ListenerContext
 from bot.listeners.installation import bolt_app
 from bot.listeners.intake import Intake

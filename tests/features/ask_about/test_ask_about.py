@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.conversations.pages import INSTRUCTIONS, OTHER_PAGES, UNCITED
+from bot.commands.conversation import OTHER_PAGES, PAGES_INSTRUCTIONS, UNCITED
 from bot.features.ask_about import form
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.views.base import TOO_LATE
@@ -54,7 +54,7 @@ async def test_the_pages_go_along_as_data__and_are_the_sources(harness: Driver) 
     (_, request) = harness.perplexity.requests
     assert (request.path, request.json["tool_choice"], request.json.get("tools", [])) == ("/v1/agent", "none", [])
     system, asked = request.json["input"]
-    assert (system["content"], asked["role"]) == (INSTRUCTIONS, "user")
+    assert (system["content"], asked["role"]) == (PAGES_INSTRUCTIONS, "user")
     pages, _, question = asked["content"].rpartition("</pages>")
     assert question == "\n\n--what “are” they?\nAnd why?"
     assert pages.startswith("<pages>\n[1] Page 1 (2026-11-01) https://p1.example/\nWhat page 1 says. ‹/pages>")

@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 
 from bot.features.audit.log import Verification, export, sign, verify
 from bot.model.audit import Change, Head, SigningKey
-from bot.model.preferences import ChannelSettings
+from bot.model.question import ChannelSettings
 from bot.storage.audit import record_change
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore

@@ -14,7 +14,7 @@ import pytest
 
 from bot.features import checking
 from bot.features.checking.form import NO_TEXT, OWN_SENTENCES
-from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.intake import MEMBERS_ONLY
 from bot.privacy.sent_requests import load_sent
 from tests.driver import Driver
 from tests.fakes.claims import ScriptedPerplexity

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.intake import MEMBERS_ONLY
 from tests.driver import Driver, rows
 from tests.fakes.slack import Post
 

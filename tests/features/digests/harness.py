@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from bot.commands.context import CommandContext
+from bot.commands.base import CommandContext
 from bot.features.digests.jobs import DigestRunner, DigestStopper, FindUnseen, run_question
 from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
 from bot.features.digests.store import DigestStore

@@ -12,8 +12,8 @@ from bot.errors import Refused
 from bot.features.digests.jobs import OWNER_CHECK_PAUSES
 from bot.features.digests.model import DigestRun, Trigger
 from bot.features.digests.store import HISTORY_DAYS
-from bot.model.preferences import ADMINS, ChannelSettings, Preferences
-from bot.preferences.precedence import may_ask
+from bot.model.question import ADMINS, ChannelSettings, Preferences
+from bot.preferences import may_ask
 from bot.slack.users import Admins
 from perplexity.errors import AllProvidersFailed, Attempt, NothingFound, PerplexityError, TimedOut
 from perplexity.news.summary import MAX_STORIES

@@ -15,8 +15,8 @@ from psycopg.types.json import Jsonb
 
 from bot.features.settings.command import NO_CHANNEL
 from bot.features.settings.form import CHANGED_MEANWHILE, NO_ONE_NAMED, NOT_CHECKED
-from bot.model.preferences import ChannelSettings
-from bot.preferences.settings import CREATOR_UNKNOWN, NOT_MANAGER
+from bot.model.question import ChannelSettings
+from bot.preferences import CREATOR_UNKNOWN, NOT_MANAGER
 from bot.settings import Settings
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import connection_pool

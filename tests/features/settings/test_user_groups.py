@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bot.listeners.admission import MEMBERS_ONLY
-from bot.preferences.settings import NOT_ADMIN
+from bot.listeners.intake import MEMBERS_ONLY
+from bot.preferences import NOT_ADMIN
 from bot.worker.runner import ALLOWED_UNKNOWN, NOT_ALLOWED_HERE
 from tests.driver import Driver
 from tests.end_to_end.test_outsiders import GUESTS

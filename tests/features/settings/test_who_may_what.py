@@ -11,8 +11,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from bot.listeners.admission import MEMBERS_ONLY
-from bot.preferences.settings import NOT_ADMIN
+from bot.listeners.intake import MEMBERS_ONLY
+from bot.preferences import NOT_ADMIN
 from bot.settings import Settings
 from tests.allowed import ADMIN, SETTINGS, STYLE, SURFACES, answered_command, assert_holds, with_follow_ups
 from tests.driver import Driver

@@ -16,8 +16,8 @@ from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.model.preferences import ChannelSettings, PersonSettings, Preferences, Rules, WorkspaceSettings
-from bot.preferences.precedence import (
+from bot.model.question import ChannelSettings, PersonSettings, Preferences, Rules, WorkspaceSettings
+from bot.preferences import (
     Restricting,
     allows_all,
     are_restricted,

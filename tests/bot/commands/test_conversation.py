@@ -7,18 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands.ask import ASK
-from bot.conversations.memory import (
-    ABOUT,
+from bot.commands.conversation import (
     LEFT_OUT,
     MAX_CHARACTERS,
     MAX_REMEMBERED,
     MAX_TURNS,
     build_messages,
-    quote_message,
     remember_answer,
-    split_quoted,
     standalone_question,
 )
+from bot.commands.parsing import ABOUT, quote_message, split_quoted
 from bot.model.question import NO_THREAD, Turn
 from perplexity.types import Answer, Message, Source
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.conversations.small_talk import MAX_LENGTH, is_small_talk
+from bot.commands.routing import MAX_TALK_LENGTH, is_small_talk
 
 CORPORA = sorted((Path(__file__).parents[2] / "data" / "small_talk").glob("*.jsonl"))
 
@@ -62,7 +62,7 @@ def test_case_width_accents_stretched_letters_typos_and_signs_do_not_matter(text
         "hi/hello",
         "thanks, now in euros",
         "こんにちは赤ちゃん",
-        "hi " * MAX_LENGTH,
+        "hi " * MAX_TALK_LENGTH,
     ],
 )
 def test_what_is_more_than_small_talk_is_a_question(text: str) -> None:

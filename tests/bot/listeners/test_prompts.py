@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.conversations.prompts import EXAMPLES, MAX_MESSAGE, MAX_PROMPTS, MAX_TITLE, MIN_QUESTIONS, choose_prompts
+from bot.commands.routing import EXAMPLES
+from bot.listeners.messages import MAX_MESSAGE, MAX_PROMPTS, MAX_TITLE, MIN_QUESTIONS, choose_prompts
 
 
 @pytest.mark.parametrize("count", [0, 1, MIN_QUESTIONS - 1])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.conversations.next_questions import BEGIN, END, MAX_LENGTH, WithoutNextQuestions, take_next_questions
+from bot.commands.conversation import BEGIN, END, MAX_NEXT_LENGTH, WithoutNextQuestions, take_next_questions
 from perplexity.types import Answer, Event, Restarted, TextDelta
 
 QUESTIONS = ("What does it cost?", "Who sells it?")
@@ -46,10 +46,10 @@ def test_a_malformed_block_is_left_out_and_suggests_nothing(block: str) -> None:
 
 
 def test_a_long_question_is_left_out() -> None:
-    longest = BLOCK.replace("Who sells it?", "W" * MAX_LENGTH)
-    longer = BLOCK.replace("Who sells it?", "W" * (MAX_LENGTH + 1))
+    longest = BLOCK.replace("Who sells it?", "W" * MAX_NEXT_LENGTH)
+    longer = BLOCK.replace("Who sells it?", "W" * (MAX_NEXT_LENGTH + 1))
 
-    assert take_next_questions(answer(longest)).next_questions == (QUESTIONS[0], "W" * MAX_LENGTH)
+    assert take_next_questions(answer(longest)).next_questions == (QUESTIONS[0], "W" * MAX_NEXT_LENGTH)
     assert take_next_questions(answer(longer)).next_questions == QUESTIONS[:1]
 
 
