@@ -22,10 +22,9 @@ from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.routing import first_lane
 from bot.commands.status import Health, StatusCommand
-from bot.delivery.delivery import Delivery
+from bot.delivery.delivery import Delivery, default_routes, digest_route
 from bot.delivery.home_tabs import HomeTabs
 from bot.delivery.queue_place import QueuePlaces
-from bot.delivery.routes import default_routes, digest_route
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.feature import Brought, Core, Feature, Running, Together, bring_together

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from bot.blocks.actions import AnswerPart
+from bot.blocks.answer import AnswerPart
 from bot.chain import Chain
 from bot.command_line import Subcommand
 from bot.commands import COMMANDS, in_order

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
@@ -60,6 +61,67 @@ def shorten(text: str, limit: int) -> str:
 def code(text: str) -> str:
     """Return text as inline code in mrkdwn; a backtick is replaced, since mrkdwn cannot escape it."""
     return f"`{escape(one_line(text)).replace('`', 'ˋ')}`"
+
+
+_AFTER_A_SCHEME = "|".join(
+    rf"(?<=(?<![^\W_]){scheme}:)"
+    for scheme in ("mailto", "xmpp", "tel", "sms", "skype", "slack", "javascript", "data", "file")
+)
+# HTML, autolinks, Slack's own tokens.
+_TAG = re.compile(r"<(?=[^\s\u2060])")
+_SCHEME = re.compile(rf":(?=[^\s\u2060])(?i:{_AFTER_A_SCHEME})")
+# Links, images and definitions.
+_LABEL_END = re.compile(r"\](?=[(:])")
+# Addresses, with or without a scheme.
+_SLASH = re.compile(r"/(?<=[/:]/)")
+# A dot gets a joiner on both sides: linkifiers treat a joiner before the dot as a letter, and GitHub's parser treats a
+# joiner after the dot as a letter.
+_HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
+_ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
+# The characters of addresses and of Slack's tokens.
+_OF_TOKENS = frozenset(".:/@!#")
+# In CommonMark, asterisks between a letter and punctuation make no emphasis
+# (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). In text without spaces between words, as in Chinese
+# and Japanese, emphasis is meant anyway.
+BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n]+)(?<![*\s])\*\*(?!\*)")
+
+
+def neutralize(prose: str) -> str:
+    """Break every link, image, HTML tag and mention in a stretch of Markdown outside code. Idempotent.
+
+    Anything that CommonMark, GitHub's extensions or a linkifier would turn into a link is broken with an invisible
+    joiner: all of its letters stay visible, but it leads nowhere.
+    """
+    prose = _ENTITY.sub(_broken_entity, prose)
+    prose = _TAG.sub(f"<{WORD_JOINER}", prose)
+    prose = _LABEL_END.sub(f"]{WORD_JOINER}", prose)
+    prose = _SLASH.sub(f"{WORD_JOINER}/", prose)
+    prose = _SCHEME.sub(f":{WORD_JOINER}", prose)
+    prose = _HOST_DOT.sub(_broken_dot, prose)
+    prose = BOLD.sub(_freed_bold, prose)
+    return break_mentions(prose)
+
+
+def _broken_entity(match: re.Match[str]) -> str:
+    return f"&{WORD_JOINER}" if html.unescape(f"&{match[1]};") in _OF_TOKENS else "&"
+
+
+def _broken_dot(match: re.Match[str]) -> str:
+    before = match.string[max(0, match.start() - 2) : match.start()]
+    # An escaped dot gets one joiner only, unless its backslash begins the text or a word.
+    escaped = len(before) == 2 and before[1] == "\\" and not before[0].isspace()
+    return f".{WORD_JOINER}" if escaped else f"{WORD_JOINER}.{WORD_JOINER}"
+
+
+def _freed_bold(match: re.Match[str]) -> str:
+    text = match[1]
+    start = WORD_JOINER if not text[0].isalnum() and _is_word(match.string, match.start() - 1) else ""
+    end = WORD_JOINER if not text[-1].isalnum() and _is_word(match.string, match.end()) else ""
+    return f"**{start}{text}{end}**"
+
+
+def _is_word(text: str, place: int) -> bool:
+    return 0 <= place < len(text) and text[place].isalnum()
 
 
 # Matches the dates that the app writes. They have no link, so a text that imitates them can only show a date.

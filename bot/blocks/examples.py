@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bot.blocks.elements import secondary_button, section
-from bot.blocks.spoken import spoken
+from bot.blocks.elements import secondary_button, section, spoken
 from bot.model.membership import current_scope
 from bot.model.message import Block, OutgoingMessage, SuggestedPrompt
 from bot.translation import LANGUAGES, N_, speaking

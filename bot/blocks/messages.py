@@ -8,7 +8,11 @@ from dataclasses import replace
 from typing import Literal
 
 from bot.blocks.elements import (
+    REFERENCE,
+    all_words,
     context,
+    fallback_text,
+    fit,
     link,
     markdown,
     note_lines,
@@ -16,11 +20,11 @@ from bot.blocks.elements import (
     question_line,
     secondary_button,
     section,
+    spoken,
 )
-from bot.blocks.escaping import clean, code, escape, one_line, shorten
-from bot.blocks.markdown.render import CODE, Part, neutralize
-from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
-from bot.blocks.spoken import REFERENCE, all_words, fallback_text, fit, spoken
+from bot.blocks.escaping import clean, code, escape, neutralize, one_line, shorten
+from bot.blocks.markdown.blocks import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
+from bot.blocks.markdown.render import CODE, Part
 from bot.blocks.words import age as age_in_words
 from bot.blocks.words import ago
 from bot.model.message import Audience, Block, OutgoingMessage

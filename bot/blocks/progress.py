@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.blocks.actions import cut_short_actions
-from bot.blocks.answer import titles_of
-from bot.blocks.elements import context, markdown, question_line, section, stop_button
-from bot.blocks.escaping import clean, code, escape, one_line, shorten
-from bot.blocks.markdown.render import neutralize
+from bot.blocks.answer import cut_short_actions, titles_of
+from bot.blocks.elements import context, markdown, question_line, section, spoken, stop_button
+from bot.blocks.escaping import clean, code, escape, neutralize, one_line, shorten
 from bot.blocks.sources import link_url, source_line
-from bot.blocks.spoken import spoken
 from bot.blocks.words import STILL_WRITING, STOPPED, full_seconds, warning
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.translation import gettext as _

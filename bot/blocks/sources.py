@@ -16,8 +16,8 @@ from bot.blocks.elements import (
     section,
     warning_blocks,
 )
-from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.markdown.render import LEFT_TO_RIGHT, neutralize, runs_right_to_left
+from bot.blocks.escaping import escape, neutralize, one_line, shorten
+from bot.blocks.markdown.render import LEFT_TO_RIGHT, runs_right_to_left
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.translation import day
 from bot.translation import gettext as _

@@ -1,23 +1,22 @@
-"""Renders `/pplx status`: problems, the state of the search services, and people's ratings of the answers."""
+"""Renders `/pplx status`: problems, the search services and their limits, and people's ratings of the answers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.blocks.elements import join_lines, markdown, section
+from bot.blocks.elements import join_lines, markdown, section, spoken
 from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
 from bot.blocks.markdown.render import table_cell
-from bot.blocks.service_limits import service_line
-from bot.blocks.spoken import spoken
 from bot.blocks.words import spending_sentence, warning
 from bot.model.admin import LaneUse, Problem
 from bot.model.message import Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.ratings import NO_FEEDBACK, REASONS, BadAnswer, Feedback, Rating
 from bot.model.spending import Spending
-from bot.translation import N_, day, figures, percent
+from bot.translation import N_, day, figures, money, number, percent
 from bot.translation import gettext as _
 from perplexity.formatting import format_date, format_duration
+from perplexity.limiter import TIERS
 
 NO_REQUESTS = N_("There were no requests to search services in the last 24 hours.")
 MAX_PROBLEMS = 5
@@ -89,3 +88,52 @@ def _answered(one: ProviderStats) -> str:
 
 def _seconds(seconds: float | None) -> str:
     return "–" if seconds is None else figures(format_duration(seconds))
+
+
+PEOPLE_PER_QUESTION = 20
+"""The number of people for whom one question per minute is enough.
+
+In the busiest hour, a person asks three questions, which is one every 20 minutes.
+"""
+
+_SOURCES = {
+    "tier": N_("what a new key has, until a reply says more"),
+    "reply": N_("as it says"),
+    "set": N_("your PROVIDER_LIMITS"),
+}
+_LINES = {
+    "answer": N_("{provider} answers: {limit} a minute ({source}). Busiest minute of the last hour: {full} % full."),
+    "background": N_(
+        "{provider} deep answers: {limit} a minute ({source}). Busiest minute of the last hour: {full} % full."
+    ),
+    "search": N_("{provider} searches: {limit} a minute ({source}). Busiest minute of the last hour: {full} % full."),
+}
+
+
+def service_line(use: LaneUse) -> str:
+    """Return a service's limit, its usage, the number of people that it is enough for, and how to raise it."""
+    provider, kind = use.lane.partition(":")[0].split(".")
+    full = min(100, round(100 * use.fullest / use.per_minute))
+    line = _(_LINES[kind]).format(
+        provider=provider.capitalize(), limit=number(use.per_minute), source=_(_SOURCES[use.source]), full=full
+    )
+    if kind != "answer":
+        return line
+    people = _("Enough for about {people} people.").format(people=number(use.per_minute * PEOPLE_PER_QUESTION))
+    line = f"{line} {people}"
+    if provider != "perplexity" or use.source == "set":
+        return line
+    more = next(((dollars, calls) for dollars, calls in TIERS if calls > use.per_minute), None)
+    if more is None:
+        return line
+    dollars, calls = more
+    raised = _("Once you have spent {amount} there: {limit} a minute, for {people}.").format(
+        amount=money(f"${dollars:,}"), limit=number(calls), people=number(calls * PEOPLE_PER_QUESTION)
+    )
+    return f"{line} {raised}"
+
+
+def full_text(use: LaneUse) -> str:
+    """Return a text for admins on a limit that was full for ten minutes."""
+    said = _("For ten minutes people have waited for their turn, since this limit is full.")
+    return f"{said} {service_line(use)}"

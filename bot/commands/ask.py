@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from bot.blocks.actions import ASK_ABOUT, RECHECK
-from bot.blocks.answer import answer_ending, answer_messages
+from bot.blocks.answer import ASK_ABOUT, RECHECK, answer_ending, answer_messages
 from bot.blocks.escaping import escape
 from bot.commands.base import Command, CommandContext, CommandForm, Option, Reply, Stats, ValueKind
 from bot.commands.conversation import (

@@ -11,9 +11,8 @@ from enum import Enum
 from functools import lru_cache, partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from bot.blocks.elements import section, stop_button
+from bot.blocks.elements import section, spoken, stop_button
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.spoken import spoken
 from bot.errors import AgentNotSetUp, UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import AnswerButtons, QuestionRow, StreamEnding, Thread, Turn

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.blocks.elements import context, join_lines, secondary_button, section
+from bot.blocks.elements import context, join_lines, secondary_button, section, spoken
 from bot.blocks.escaping import code, escape, one_line, shorten, unescape_slack
 from bot.blocks.examples import example_buttons
-from bot.blocks.spoken import spoken
 from bot.blocks.words import ago
 from bot.commands.base import ROOT_COMMAND, Command, Option
 from bot.errors import UsageError

@@ -10,8 +10,7 @@ from time import monotonic
 
 from bot.blocks import escaping
 from bot.blocks.messages import without_blocks
-from bot.delivery.delivery import ClaimLost
-from bot.delivery.routes import response_url_usable
+from bot.delivery.delivery import ClaimLost, response_url_usable
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import QuestionRow
 from bot.slack.messages import (

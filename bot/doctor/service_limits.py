@@ -8,7 +8,7 @@ from typing import get_args
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.blocks.service_limits import service_line
+from bot.blocks.status import service_line
 from bot.doctor.checks import Context, Finding, ok, reading_database, warning
 from bot.model.admin import LaneUse
 from bot.storage.limiter import lane_name, read_uses

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE, is_suggestion
+from bot.blocks.answer import ASK_ABOUT, FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE, is_suggestion
 from bot.blocks.escaping import one_line, shorten
 from bot.blocks.examples import EXAMPLES, label_of
 from bot.commands.ask import write_question

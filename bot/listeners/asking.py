@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from bot.blocks import escaping
-from bot.blocks.elements import link, section
-from bot.blocks.spoken import spoken
+from bot.blocks.elements import link, section, spoken
 from bot.commands.base import Command
 from bot.commands.help import TOO_MANY_OPEN
 from bot.listeners.context import ListenerContext

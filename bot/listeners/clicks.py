@@ -13,7 +13,7 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.blocks.actions import question_of_block
+from bot.blocks.answer import question_of_block
 from bot.blocks.messages import without_blocks
 from bot.commands.base import Command
 from bot.commands.help import text_message

@@ -14,9 +14,8 @@ from uuid import uuid4
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
-from bot.blocks.elements import section
+from bot.blocks.elements import section, spoken
 from bot.blocks.examples import greeting_message
-from bot.blocks.spoken import spoken
 from bot.commands.base import ONE_MOMENT, AtOnce, Command
 from bot.commands.help import (
     help_message,

@@ -23,6 +23,7 @@ from typing import Self
 
 from bot.blocks import escaping
 from bot.blocks.elements import question_line
+from bot.blocks.growing import StreamedText
 from bot.blocks.progress import (
     answer_progress_message,
     growing_message,
@@ -33,7 +34,6 @@ from bot.blocks.progress import (
     writing_message,
     written_message,
 )
-from bot.blocks.streaming import StreamedText
 from bot.commands.base import PACE_SECONDS, Progress
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.status_message import delete

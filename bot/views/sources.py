@@ -8,7 +8,7 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import SOURCES
+from bot.blocks.answer import SOURCES
 from bot.blocks.elements import context as small_text
 from bot.blocks.elements import divider, note_lines, section, static_select
 from bot.blocks.escaping import clean, escape, one_line, shorten

@@ -11,7 +11,7 @@ from time import monotonic, time
 from typing import Any
 from uuid import UUID
 
-from bot.blocks.actions import AnswerPart, Below, answer_actions, sent_actions, with_actions
+from bot.blocks.answer import AnswerPart, Below, answer_actions, sent_actions, with_actions
 from bot.blocks.elements import context as context_block
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.examples import EXAMPLES
@@ -29,8 +29,7 @@ from bot.chain import Chain
 from bot.commands.base import ROOT_COMMAND, Command, CommandContext, Progress
 from bot.commands.help import text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, is_offered, usage_reply
-from bot.delivery.delivery import ClaimLost
-from bot.delivery.routes import DIGEST_SURFACE
+from bot.delivery.delivery import DIGEST_SURFACE, ClaimLost
 from bot.errors import BudgetUnknown, Interrupted, Refused
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn

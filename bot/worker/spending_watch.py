@@ -10,7 +10,7 @@ from functools import partial
 
 from psycopg import Error
 
-from bot.blocks.service_limits import full_text
+from bot.blocks.status import full_text
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.ledger import Ledger
 from bot.storage.limiter import PostgresLimiter

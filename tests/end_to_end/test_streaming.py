@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from bot.blocks.streaming import render_answer_text
+from bot.blocks.growing import render_answer_text
 from bot.model.results import load_result
 from bot.settings import Settings
 from fake_slack.streams import Ending

@@ -16,11 +16,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.blocks.elements import markdown
+from bot.blocks.growing import render_answer_text
 from bot.blocks.messages import question_stopped_message
-from bot.blocks.streaming import render_answer_text
 from bot.commands.base import Progress
-from bot.delivery.delivery import Delivery
-from bot.delivery.routes import default_routes
+from bot.delivery.delivery import Delivery, default_routes
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import OPEN, LeftOver, QuestionRow, StreamEnding

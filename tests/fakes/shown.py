@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from bot.blocks.elements import REST
 from bot.blocks.escaping import sanitize_message, sanitize_view
 from bot.blocks.messages import without_blocks
-from bot.blocks.spoken import REST
 from bot.model.message import OutgoingMessage
 from tests.fakes.judge import harms_of_message
 from tests.fakes.spoken import left_out

@@ -15,7 +15,7 @@ SIGNATURE = "tests/end_to_end/test_signature.py"
 ESCAPING = "bot/blocks/escaping.py"
 RENDER = "bot/blocks/markdown/render.py"
 MESSAGES = "bot/blocks/messages.py"
-SPOKEN = "bot/blocks/spoken.py"
+ELEMENTS = "bot/blocks/elements.py"
 SOURCES = "bot/blocks/sources.py"
 URLS = "perplexity/urls.py"
 SANITIZE = "perplexity/sanitize.py"
@@ -116,7 +116,7 @@ RULES = (
     _rule("a date has no link", ESCAPING, "[^<>|^]*\\|[^<>|]*>)", "[^|]*\\|[^<>|]*>)", CALLS),
     _rule(
         "HTML and autolinks in Markdown are broken",
-        RENDER,
+        ESCAPING,
         'prose = _TAG.sub(f"<{WORD_JOINER}", prose)',
         "pass",
         CALLS,
@@ -124,36 +124,36 @@ RULES = (
     ),
     _rule(
         "links and definitions in Markdown are broken",
-        RENDER,
-        'prose = _LINK.sub(f"]{WORD_JOINER}", prose)',
+        ESCAPING,
+        'prose = _LABEL_END.sub(f"]{WORD_JOINER}", prose)',
         "pass",
         LINKS,
     ),
-    _rule("addresses with slashes are broken", RENDER, 'prose = _SLASH.sub(f"{WORD_JOINER}/", prose)', "pass", LINKS),
+    _rule("addresses with slashes are broken", ESCAPING, 'prose = _SLASH.sub(f"{WORD_JOINER}/", prose)', "pass", LINKS),
     _rule(
         "addresses with other schemes are broken",
-        RENDER,
+        ESCAPING,
         'prose = _SCHEME.sub(f":{WORD_JOINER}", prose)',
         "pass",
         LINKS,
     ),
-    _rule("schemes are broken after an underscore, too", RENDER, "(?<![^\\W_]){scheme}", "\\b{scheme}", LINKS),
+    _rule("schemes are broken after an underscore, too", ESCAPING, "(?<![^\\W_]){scheme}", "\\b{scheme}", LINKS),
     _rule(
         "bare hosts are broken",
-        RENDER,
+        ESCAPING,
         "    prose = _HOST_DOT.sub(_broken_dot, prose)",
         "    pass",
         LINKS,
     ),
     _rule(
         "entities of addresses and tokens are broken",
-        RENDER,
+        ESCAPING,
         "prose = _ENTITY.sub(_broken_entity, prose)",
         "pass",
         CALLS,
         LINKS,
     ),
-    _rule("entities of tokens are broken, too", RENDER, 'frozenset(".:/@!#")', 'frozenset(".:/@")', CALLS),
+    _rule("entities of tokens are broken, too", ESCAPING, 'frozenset(".:/@!#")', 'frozenset(".:/@")', CALLS),
     _rule(
         "tokens in code are broken",
         RENDER,
@@ -178,7 +178,7 @@ RULES = (
     ),
     _rule(
         "the text beside blocks links nothing",
-        SPOKEN,
+        ELEMENTS,
         'escape(neutralize("\\n".join(said).translate(_SHOWN).replace(WORD_JOINER, "")))',
         'escape("\\n".join(said).translate(_SHOWN).replace(WORD_JOINER, ""))',
         LINKS,
@@ -186,7 +186,7 @@ RULES = (
     ),
     _rule(
         "texts are shown without a client's own links",
-        "bot/blocks/elements.py",
+        ELEMENTS,
         '"text": text, "verbatim": True}',
         '"text": text}',
         LINKS,

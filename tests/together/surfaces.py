@@ -15,9 +15,9 @@ from uuid import UUID
 
 import pytest
 
-from bot.blocks.actions import Below, answer_actions
-from bot.blocks.answer import answer_messages
+from bot.blocks.answer import Below, answer_actions, answer_messages
 from bot.blocks.escaping import one_line
+from bot.blocks.growing import StreamedText
 from bot.blocks.messages import (
     as_direct_message,
     asked_message,
@@ -33,9 +33,7 @@ from bot.blocks.progress import (
     stopped_message,
     writing_message,
 )
-from bot.blocks.sent import sent_blocks
 from bot.blocks.sources import results_messages
-from bot.blocks.streaming import StreamedText
 from bot.commands.ask import ASK
 from bot.commands.conversation import BEGIN, END, take_next_questions
 from bot.commands.help import help_overview, text_message, too_many_open_message, usage_message
@@ -64,6 +62,7 @@ from bot.preferences import load_channel, load_person
 from bot.privacy.sent_requests import SentRequests
 from bot.slack.users import Management
 from bot.views.ask import ask_view
+from bot.views.sent import sent_blocks
 from bot.views.sources import sources_view
 from perplexity.claims.types import CheckedClaim, CheckedClaims, ProposedClaims, Verdict
 from perplexity.cli.output import as_json, claim_lines, format_answer, format_results

@@ -15,17 +15,14 @@ from uuid import UUID
 
 import pytest
 
-from bot.blocks.actions import Below, answer_actions, with_actions
-from bot.blocks.answer import answer_messages
-from bot.blocks.elements import button
+from bot.blocks.answer import Below, answer_actions, answer_messages, with_actions
+from bot.blocks.elements import REST, button
 from bot.blocks.escaping import sanitize_message, sanitize_view
 from bot.blocks.examples import greeting_message
 from bot.blocks.messages import failure_message
 from bot.blocks.news import news_messages
 from bot.blocks.progress import answer_progress_message, stopped_message
-from bot.blocks.sent import sent_blocks
 from bot.blocks.sources import results_messages
-from bot.blocks.spoken import REST
 from bot.blocks.status import status_message
 from bot.commands.help import help_message
 from bot.features import ANSWER_PARTS, COMMANDS
@@ -63,6 +60,7 @@ from bot.slack.views import View
 from bot.translation import LANGUAGES, speaking
 from bot.views.ask import ask_view
 from bot.views.base import modal
+from bot.views.sent import sent_blocks
 from bot.views.sources import sources_view
 from fake_slack.limits import check_message, check_view
 from perplexity.claims.types import CheckedClaim, CheckedClaims, ProposedClaims, Verdict

@@ -35,8 +35,7 @@ from uuid import UUID
 
 import pytest
 
-from bot.blocks.actions import Below, answer_actions, sent_actions, with_actions
-from bot.blocks.answer import answer_ending, answer_messages
+from bot.blocks.answer import Below, answer_actions, answer_ending, answer_messages, sent_actions, with_actions
 from bot.blocks.messages import failure_message
 from bot.blocks.news import news_messages
 from bot.blocks.progress import broken_off_blocks, stopped_blocks

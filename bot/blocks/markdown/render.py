@@ -1,8 +1,7 @@
-"""Renders untrusted Markdown for a `markdown` block, so that none of it becomes a link or an image.
+"""Renders untrusted Markdown for `markdown` blocks, so that none of it becomes a link or an image.
 
-A `markdown` block makes more links and images than the Markdown shows. Anything that CommonMark, GitHub's extensions or
-a linkifier would turn into a link is broken with an invisible joiner: all of its letters stay visible, but it leads
-nowhere. Our own links are inserted afterwards (`render_links`).
+A `markdown` block makes more links and images than the Markdown shows, so `neutralize` breaks them. Our own links are
+inserted afterwards (`render_links`).
 
 Slack takes the direction of a paragraph, a list item or a cell from its first strong letter, so an Arabic item that
 begins with a Latin name would run the wrong way (https://www.unicode.org/reports/tr9/#P2). An invisible mark before the
@@ -11,7 +10,6 @@ name prevents this. Unicode's isolates would not, because Slack removes them fro
 
 from __future__ import annotations
 
-import html
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -20,84 +18,24 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import cast
 
-from bot.blocks.escaping import WORD_JOINER, break_mentions, one_line
+from bot.blocks.escaping import break_mentions, neutralize, one_line
 from bot.blocks.markdown.blocks import (
+    MAX_BLOCK,
     MOST_ROWS,
+    PART_BLOCKS,
     RICH_TEXT_KINDS,
     Addresses,
     Form,
     MarkdownBlock,
+    Splitter,
     joined,
     normalize,
     render_links,
     render_numbers,
     segments,
 )
-from bot.blocks.markdown.split import MAX_BLOCK, PART_BLOCKS, Splitter
 from perplexity.formulas import readable
 from perplexity.markdown import BlockKind, Document, Edit, RegionKind, parse
-
-_AFTER_A_SCHEME = "|".join(
-    rf"(?<=(?<![^\W_]){scheme}:)"
-    for scheme in ("mailto", "xmpp", "tel", "sms", "skype", "slack", "javascript", "data", "file")
-)
-# HTML, autolinks, Slack's own tokens.
-_TAG = re.compile(r"<(?=[^\s\u2060])")
-_SCHEME = re.compile(rf":(?=[^\s\u2060])(?i:{_AFTER_A_SCHEME})")
-# Links, images and definitions.
-_LINK = re.compile(r"\](?=[(:])")
-# Addresses, with or without a scheme.
-_SLASH = re.compile(r"/(?<=[/:]/)")
-# A dot gets a joiner on both sides: linkifiers treat a joiner before the dot as a letter, and GitHub's parser treats a
-# joiner after the dot as a letter.
-_HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
-_ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
-# The characters of addresses and of Slack's tokens.
-_OF_TOKENS = frozenset(".:/@!#")
-# In CommonMark, asterisks between a letter and punctuation make no emphasis
-# (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). In text without spaces between words, as in Chinese
-# and Japanese, emphasis is meant anyway.
-BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n]+)(?<![*\s])\*\*(?!\*)")
-
-
-def neutralize(prose: str) -> str:
-    """Break every link, image, HTML tag and mention in a stretch of Markdown outside code. Idempotent."""
-    prose = _ENTITY.sub(_broken_entity, prose)
-    prose = _TAG.sub(f"<{WORD_JOINER}", prose)
-    prose = _LINK.sub(f"]{WORD_JOINER}", prose)
-    prose = _SLASH.sub(f"{WORD_JOINER}/", prose)
-    prose = _SCHEME.sub(f":{WORD_JOINER}", prose)
-    prose = _HOST_DOT.sub(_broken_dot, prose)
-    prose = BOLD.sub(_freed_bold, prose)
-    return break_mentions(prose)
-
-
-def table_cell(text: str) -> str:
-    """Return a name as a cell of one of our tables: on one line, without bars, code or links."""
-    return neutralize(one_line(text).replace("|", "¦").replace("`", "'").replace("\\", "⧵")) or "–"
-
-
-def _broken_entity(match: re.Match[str]) -> str:
-    return f"&{WORD_JOINER}" if html.unescape(f"&{match[1]};") in _OF_TOKENS else "&"
-
-
-def _broken_dot(match: re.Match[str]) -> str:
-    before = match.string[max(0, match.start() - 2) : match.start()]
-    # An escaped dot gets one joiner only, unless its backslash begins the text or a word.
-    escaped = len(before) == 2 and before[1] == "\\" and not before[0].isspace()
-    return f".{WORD_JOINER}" if escaped else f"{WORD_JOINER}.{WORD_JOINER}"
-
-
-def _freed_bold(match: re.Match[str]) -> str:
-    text = match[1]
-    start = WORD_JOINER if not text[0].isalnum() and _is_word(match.string, match.start() - 1) else ""
-    end = WORD_JOINER if not text[-1].isalnum() and _is_word(match.string, match.end()) else ""
-    return f"**{start}{text}{end}**"
-
-
-def _is_word(text: str, place: int) -> bool:
-    return 0 <= place < len(text) and text[place].isalnum()
-
 
 CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
 """The kinds of regions that Slack surely shows as code. Indented code is not among them."""
@@ -159,6 +97,11 @@ def render(document: Document, addresses: Addresses) -> tuple[tuple[bool, str], 
         (kind in CODE, _code(text) if kind in CODE else render_links(neutralize(text), addresses))
         for kind, text in ((kind, document.text[start:end]) for kind, start, end in document.regions)
     )
+
+
+def table_cell(text: str) -> str:
+    """Return a name as a cell of one of our tables: on one line, without bars, code or links."""
+    return neutralize(one_line(text).replace("|", "¦").replace("`", "'").replace("\\", "⧵")) or "–"
 
 
 def _code(text: str) -> str:

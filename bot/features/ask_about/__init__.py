@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, AnswerPart
+from bot.blocks.answer import ASK_ABOUT, FOLLOW_UP, AnswerPart
 from bot.feature import Core, Feature, Running
 from bot.features.ask_about import form
 

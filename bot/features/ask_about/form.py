@@ -10,7 +10,7 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, is_suggestion
+from bot.blocks.answer import ASK_ABOUT, FOLLOW_UP, is_suggestion
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import join_lines
 from bot.blocks.escaping import shorten, unescape_slack

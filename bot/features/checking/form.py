@@ -15,9 +15,8 @@ from psycopg import Error
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.elements import context as small_text
-from bot.blocks.elements import link, section
+from bot.blocks.elements import link, section, spoken
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
-from bot.blocks.spoken import spoken
 from bot.blocks.words import moment_or_day
 from bot.budgets.sentences import too_fast_sentence
 from bot.errors import BudgetUnknown, UsageError

@@ -10,12 +10,20 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from bot.blocks import messages
-from bot.blocks.elements import bar_chart, context, header, quote_question, secondary_button, section, stop_button
+from bot.blocks.elements import (
+    bar_chart,
+    context,
+    header,
+    quote_question,
+    secondary_button,
+    section,
+    spoken,
+    stop_button,
+)
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
 from bot.blocks.sources import link_url, source_line, source_titles
-from bot.blocks.spoken import spoken
 from bot.blocks.words import time_of_day
 from bot.commands.base import PACE_SECONDS, Command, CommandContext, CommandForm, Reply, Stats
 from bot.commands.conversation import remember_answer

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from bot.blocks.actions import DIGEST, AnswerPart
+from bot.blocks.answer import DIGEST, AnswerPart
 from bot.blocks.elements import button
 from bot.feature import Core, Feature, Running
 from bot.features.digests import surface

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 from bot.clock import utc_now
 from bot.commands.base import Command, CommandContext, Reply, Stats
-from bot.delivery.routes import DIGEST_SURFACE
+from bot.delivery.delivery import DIGEST_SURFACE
 from bot.errors import Refused
 from bot.features.digests.model import (
     Digest,

@@ -18,11 +18,11 @@ from bot.blocks.elements import (
     notes_block,
     person,
     section,
+    spoken,
     warning_blocks,
 )
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.news import story_blocks
-from bot.blocks.spoken import spoken
 from bot.features.digests.model import (
     AlreadyRunning,
     Created,

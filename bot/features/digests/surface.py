@@ -16,7 +16,7 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import DIGEST
+from bot.blocks.answer import DIGEST
 from bot.blocks.messages import asked_message
 from bot.commands.news import NEWS
 from bot.commands.parsing import write_arguments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from operator import attrgetter
 
-from bot.blocks.actions import FEEDBACK, AnswerPart
+from bot.blocks.answer import FEEDBACK, AnswerPart
 from bot.feature import Core, Feature, Running
 from bot.features.feedback import form
 from bot.features.feedback.form import FeedbackStore

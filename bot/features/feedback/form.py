@@ -9,7 +9,7 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import FEEDBACK, Below
+from bot.blocks.answer import FEEDBACK, Below
 from bot.blocks.elements import plain
 from bot.listeners.clicks import UNKNOWN_ANSWER, Click, ClickReply, button, clicked_question, may_see, text_reply
 from bot.listeners.context import ListenerContext

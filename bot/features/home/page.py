@@ -14,7 +14,7 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import FOLLOW_UP, MORE, RECHECK, SHARE, SOURCES, is_suggestion
+from bot.blocks.answer import FOLLOW_UP, MORE, RECHECK, SHARE, SOURCES, is_suggestion
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import link, plain, section
 from bot.blocks.escaping import shorten, unescape_slack

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from bot.blocks.actions import RECHECK, SENT
+from bot.blocks.answer import RECHECK, SENT
 from bot.blocks.elements import actions, button, context, header, mrkdwn, page_turns, plain, section
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.examples import LINES

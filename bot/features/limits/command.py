@@ -12,9 +12,8 @@ from typing import Any, Literal, LiteralString, cast, get_args
 
 from psycopg import AsyncConnection
 
-from bot.blocks.elements import section
+from bot.blocks.elements import section, spoken
 from bot.blocks.escaping import escape
-from bot.blocks.spoken import spoken
 from bot.blocks.words import NO_LIMIT
 from bot.commands.base import Command, CommandContext, free_subcommand, one_message
 from bot.commands.help import text_message

@@ -11,7 +11,7 @@ from bot.blocks.elements import button as button_element
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import section
 from bot.blocks.escaping import escape
-from bot.blocks.service_limits import service_line
+from bot.blocks.status import service_line
 from bot.features.limits.command import (
     LABELS,
     NAMES,

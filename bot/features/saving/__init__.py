@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import CANVAS, MORE, SAVE, AnswerPart
+from bot.blocks.answer import CANVAS, MORE, SAVE, AnswerPart
 from bot.feature import Core, Feature, Running
 from bot.features.saving.canvas import send_canvas
 from bot.features.saving.document import result_file

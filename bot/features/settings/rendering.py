@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from textwrap import shorten
 from typing import Any
 
-from bot.blocks.elements import bullets, context, leaf, person, secondary_button, section
+from bot.blocks.elements import bullets, context, leaf, person, secondary_button, section, spoken
 from bot.blocks.escaping import escape
-from bot.blocks.spoken import spoken
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import ADMINS, EVERYONE, Preferences
 from bot.preferences import CHANNEL, PERSON, WORKSPACE, Setting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from operator import attrgetter
 
-from bot.blocks.actions import SHARE, AnswerPart
+from bot.blocks.answer import SHARE, AnswerPart
 from bot.commands.routing import APP_NAME
 from bot.feature import Core, Feature, Running
 from bot.features.sharing import preview

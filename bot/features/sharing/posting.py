@@ -14,11 +14,10 @@ from enum import StrEnum
 from uuid import UUID
 
 from bot.blocks import escaping
-from bot.blocks.actions import undo_button
-from bot.blocks.elements import section
+from bot.blocks.answer import undo_button
+from bot.blocks.elements import section, spoken
 from bot.blocks.escaping import escape
 from bot.blocks.messages import without_blocks
-from bot.blocks.spoken import spoken
 from bot.delivery.status_message import delete
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.slack.messages import (

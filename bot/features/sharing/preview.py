@@ -12,7 +12,7 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import SHARE, is_undo
+from bot.blocks.answer import SHARE, is_undo
 from bot.blocks.elements import context as context_block
 from bot.blocks.escaping import escape, shorten
 from bot.blocks.words import warning

@@ -7,9 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.blocks.escaping import break_mentions, clean, escape
-from bot.blocks.markdown.render import neutralize
-from bot.blocks.markdown.split import rendered_size
+from bot.blocks.escaping import break_mentions, clean, escape, neutralize
+from bot.blocks.markdown.blocks import rendered_size
 from tests.fakes.hostile_text import wild
 
 JOINER = "\u2060"

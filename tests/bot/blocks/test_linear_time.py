@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.elements import markdown, section
+from bot.blocks.elements import fallback_text, markdown, section
 from bot.blocks.escaping import sanitize_message, unescape_slack
+from bot.blocks.growing import StreamedText
 from bot.blocks.markdown.render import split_markdown
 from bot.blocks.markdown.rich_text import rich_text_blocks
 from bot.blocks.messages import without_blocks
 from bot.blocks.sources import link_url, linked_title, results_messages
-from bot.blocks.spoken import fallback_text
-from bot.blocks.streaming import StreamedText
 from bot.commands.base import Command
 from bot.commands.parsing import OptionParser, is_help_request, parse_options, tokenize
 from bot.commands.routing import BY_MENTION, route_message, route_slash_command, usage_reply

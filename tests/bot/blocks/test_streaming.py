@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.markdown.split import rendered_size
-from bot.blocks.streaming import StreamedText, render_answer_text
+from bot.blocks.growing import StreamedText, render_answer_text
+from bot.blocks.markdown.blocks import rendered_size
 from bot.model.message import Audience
 from bot.playground.examples import RECORDINGS
 from perplexity.types import Answer, AnswerKind, Done, Passage, Source, Sources, TextDelta

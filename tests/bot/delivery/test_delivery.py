@@ -16,8 +16,8 @@ from bot.delivery.delivery import (
     UNVERIFIABLE_PAUSE_SECONDS,
     ClaimLost,
     Delivery,
+    default_routes,
 )
-from bot.delivery.routes import default_routes
 from bot.delivery.status_message import StatusMessages
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import QuestionRow

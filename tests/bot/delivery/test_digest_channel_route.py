@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.delivery.routes import ChatRoute, OutgoingPart, digest_route
+from bot.delivery.delivery import ChatRoute, OutgoingPart, digest_route
 from bot.model.message import Audience
 from bot.model.question import QuestionRow
 from bot.slack.messages import Chat, Retryable, RouteClosed, Sent

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.delivery.routes import DirectMessageRoute, OutgoingPart
+from bot.delivery.delivery import DirectMessageRoute, OutgoingPart
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import QuestionRow
 from bot.slack.messages import (

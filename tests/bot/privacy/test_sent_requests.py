@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from bot.blocks.sent import interrupted_note, not_kept_note, sent_blocks
 from bot.privacy.redaction import Redaction
 from bot.privacy.sent_requests import MAX_SAVED, SentLog, load_sent, note_left_out
+from bot.views.sent import interrupted_note, not_kept_note, sent_blocks
 from perplexity.scope import logged_requests
 
 

@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from bot.blocks.streaming import render_answer_text
+from bot.blocks.growing import render_answer_text
 from tests.fakes.live_answers import LiveWorkspace
 from tests.fakes.recordings import Recording, bursts, steady
 from tests.fakes.time import run_in_virtual_time

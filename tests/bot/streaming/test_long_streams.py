@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from bot.blocks.elements import context
-from bot.blocks.streaming import render_answer_text
+from bot.blocks.growing import render_answer_text
 from bot.streaming.live import ROLL_OVER_SECONDS
 from fake_slack.streams import LIFETIME_SECONDS, Ending, Stream
 from tests.fakes.live_answers import LiveWorkspace

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bot.blocks.streaming import render_answer_text
+from bot.blocks.growing import render_answer_text
 from bot.slack.messages import MAX_USES, PostResult, Retryable, Sent
 from bot.streaming.live import USES_BEFORE_END
 from tests.fakes.live_answers import LiveWorkspace

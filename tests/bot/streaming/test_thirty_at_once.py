@@ -9,7 +9,7 @@ from itertools import cycle, islice, pairwise
 
 import pytest
 
-from bot.blocks.streaming import render_answer_text
+from bot.blocks.growing import render_answer_text
 from bot.model.message import OutgoingMessage
 from bot.model.question import QuestionRow
 from bot.slack.messages import Chat, Sent

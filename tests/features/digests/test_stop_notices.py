@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from psycopg.errors import CheckViolation
 
-from bot.delivery.routes import DIGEST_SURFACE
+from bot.delivery.delivery import DIGEST_SURFACE
 from bot.features.digests.jobs import COMMAND, FOREIGN_DIRECT_MESSAGE, DigestStopper, StopNotice, StopNoticeCommand
 from bot.features.digests.model import State
 from bot.model.question import QuestionRow

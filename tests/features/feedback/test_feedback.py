@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from bot.blocks.actions import Below, answer_actions
+from bot.blocks.answer import Below, answer_actions
 from bot.features import ANSWER_PARTS
 from bot.features.feedback.form import UNKNOWN_RATING
 from bot.listeners.clicks import UNKNOWN_ANSWER
