@@ -17,6 +17,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.audit import AuditWriter
 from bot.blocks.escaping import sanitize_view
 from bot.blocks.examples import PROMPTS
+from bot.chain import Meter
 from bot.commands import with_built
 from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
@@ -35,9 +36,8 @@ from bot.listeners.context import ListenerContext, Register
 from bot.listeners.installation import FindWorkspace, Installation, bolt_app, token_hash
 from bot.listeners.intake import ACK_SECONDS, Admission, Intake, record_stop
 from bot.listeners.slash import Opening
-from bot.metering import Meter
 from bot.model.question import QuestionRow
-from bot.process import Application, Periodic
+from bot.process import Application, Periodic, watch
 from bot.services import SearchServices, open_limiter, open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.files import FileReader
@@ -72,12 +72,11 @@ from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
-from bot.worker.admin_notices import AdminNotices
-from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
+from bot.worker.admin_notices import AdminNotices, SpendingWatch
+from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller
 from bot.worker.clear_up import ClearUp
 from bot.worker.files import QuestionFiles
-from bot.worker.runner import CommandRunner
-from bot.worker.spending_watch import SpendingWatch, watch
+from bot.worker.runner import CommandRunner, StopWatcher
 from bot.worker.worker import QuestionWorker, only_workspace
 
 if TYPE_CHECKING:

@@ -8,27 +8,76 @@
 These steps surround the fallback chain, the agent and the source of posts. The fourth step is further inside:
 
 4. The budget. This step surrounds each paid provider of the chain, so that every attempt counts. It also surrounds the
-   source of posts and the agent's model.
+   source of posts and the agent's model. It reserves each paid call in the ledger before the call is sent, and settles
+   it with the reported cost. Every repeated request within a call is reserved, too. A call that the ledger refuses is
+   not made. A question's request is saved before it is sent: together with the reservation if the provider announces
+   its requests, otherwise separately.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from uuid import UUID, uuid4
 
-from bot.budgets.ceilings import POSTS, SEARCH
+from bot.budgets.amounts import MAX_DOLLARS, MICROS
+from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH, cheaper
+from bot.budgets.sentences import over_budget_sentence
 from bot.commands.base import SearchingAgent, Services
-from bot.metering import Meter, Metering
+from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
+from bot.model.membership import current_scope
 from bot.model.question import NO_PREFERENCES, Rules
+from bot.model.spending import (
+    CallState,
+    Ended,
+    Erased,
+    Granted,
+    OverBudget,
+    Paused,
+    RequestText,
+    Reservation,
+    TakenOver,
+    Verdict,
+)
 from bot.preferences import Restricting, excludes_posts
 from bot.privacy.redaction import NO_REDACTION, Redactor
-from bot.privacy.sent_requests import Redacting
-from perplexity.models import Effort
+from bot.privacy.sent_requests import Redacting, current_sent_log
+from bot.storage.database import DatabaseRetry
+from bot.storage.ledger import Ledger, LedgerAway
+from bot.translation import N_
+from bot.translation import gettext as _
+from perplexity.errors import (
+    APIError,
+    ConnectionFailed,
+    InvalidRequest,
+    MissingExtra,
+    NothingFound,
+    NotPermitted,
+    PerplexityError,
+    RequestCancelled,
+)
+from perplexity.models import Effort, resolve
 from perplexity.providers import PROVIDERS
 from perplexity.providers.base import Provider
-from perplexity.steps import Step, SteppedPosts, SteppedProvider, ask
-from perplexity.types import Answer, Question
+from perplexity.scope import SentRequest
+from perplexity.steps import Call, Replies, Reply, Request, Step, SteppedPosts, SteppedProvider, ask
+from perplexity.types import Answer, Query, Question, SearchResults
 from perplexity.x_posts.types import PostSource
+
+OnReply = Callable[[Query | Question, Reply], None]
+"""A function that is called with the request, as it was sent, and the reply, for each reply that is paid for."""
+
+SPENDING_PAUSED = N_("An admin has paused all paid searches, so I can’t answer now. Ask again when they are resumed.")
+BUDGET_UNKNOWN = N_("I can’t reach my database, so I can’t check the budget. Ask again in a minute.")
+THOUGHT_QUICKLY = N_("I thought quickly instead of longer: the rest of the budget wouldn’t cover it.")
+
+AWAY_SECONDS = 5.0
+"""How long a call waits for the database.
+
+A service's time to answer is longer, so that a wait for the database does not make the service count as slow.
+"""
 
 
 class Chain:
@@ -106,3 +155,278 @@ def posts_within_budget(posts: PostSource | None, meter: Meter | None) -> PostSo
     if posts is None or meter is None:
         return posts
     return SteppedPosts(source=posts, steps=[Metering(meter=meter, name=posts.name, effort=POSTS)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metering:
+    """The step that books the calls of the service `name`. Near the end of a budget, it lowers the effort.
+
+    `effort` is the effort of all calls, empty if each call has its own. `announced` calls are reserved when their
+    request is about to be sent. `resumes` is whether the service can resume a background run.
+    """
+
+    meter: Meter
+    name: str
+    effort: str = ""
+    announced: bool = False
+    resumes: bool = False
+    reasoning_effort: Effort = "medium"
+
+    async def around(self, request: Request, call: Call[Request]) -> Replies:
+        """Reserve the call, make it, and settle it. Raises NotPermitted before anything is sent."""
+        effort = self._effort(request)
+        paid = self._paid(effort)
+        try:
+            async with aclosing(self._booked(paid, request, call)) as replies:
+                async for reply in replies:
+                    yield reply
+            return
+        except BudgetUsedUp:
+            if effort not in REASONING or _resumed(request) or paid.was_granted:
+                raise
+        async with aclosing(self._booked(self._paid(FAST), _without_reasoning(request), call)) as replies:
+            async for reply in replies:
+                yield replace(reply, stand_in=_(THOUGHT_QUICKLY)) if isinstance(reply, Answer) else reply
+
+    async def _booked(self, paid: PaidCall, request: Request, call: Call[Request]) -> Replies:
+        asked = replace(request, before_retry=paid.before_retry, before_sending=paid.before_sending)
+        booked = self.meter.booked(paid, resumes=self.resumes and _resumed(request))
+        async with booked, aclosing(call(asked)) as replies:
+            async for reply in replies:
+                if isinstance(reply, Reply):
+                    paid.succeeded(reply.cost_usd)
+                    for listen in self.meter.listeners:
+                        listen(asked, reply)
+                # The shape is only for the listeners; it is removed here, so that it is not stored with the answer.
+                yield replace(reply, shape=None) if isinstance(reply, Answer | SearchResults) else reply
+
+    def _paid(self, effort: str) -> PaidCall:
+        return PaidCall(meter=self.meter, provider=self.name, effort=effort, announced=self.announced)
+
+    def _effort(self, request: Query | Question) -> str:
+        if self.effort or isinstance(request, Query):
+            return self.effort or SEARCH
+        try:
+            return resolve(request.model, reasoning=request.reasoning, reasoning_effort=self.reasoning_effort).effort
+        except InvalidRequest:
+            return FAST  # The provider refuses such a request before sending anything.
+
+
+def _without_reasoning(request: Request) -> Request:
+    return request if isinstance(request, Query) else replace(request, reasoning=False, model=FAST)
+
+
+def _resumed(request: Query | Question) -> bool:
+    return isinstance(request, Question) and request.run_id is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meter:
+    """Reserves calls in the ledger for the current task's person. `new_id` returns the id of a call.
+
+    If the database is briefly unavailable, a call waits instead of being refused. A refusal would end the work on the
+    question, and the next try would pay for the earlier calls again.
+    """
+
+    ledger: Ledger
+    database_retry: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=AWAY_SECONDS))
+    new_id: Callable[[], UUID] = uuid4
+    listeners: list[OnReply] = field(default_factory=list)
+
+    async def reserve(
+        self, provider: str, effort: str, *, resumes: bool = False, request: SentRequest | None = None
+    ) -> UUID:
+        """Reserve a call, save the `request` that it is about to send, and return its id.
+
+        Raises SpendingRefused, and RequestCancelled if this worker has lost its claim on the question.
+        """
+        asker, unsaved = current_scope().asker, _unsaved(request)
+
+        async def book() -> Verdict:
+            # Each attempt has a new id: the ledger may have booked an earlier attempt whose reply was lost.
+            named = replace(wanted, id=self.new_id())
+            return await self.ledger.reserve(named, _leaving(unsaved, named.id, with_call=True))
+
+        wanted = Reservation(
+            id=self.new_id(),
+            team_id=asker.team_id if asker else "",
+            channel_id=asker.channel_id if asker else "",
+            user_id=asker.user_id if asker else "",
+            question_id=asker.question_id if asker else None,
+            provider=provider,
+            effort=effort,
+            ceiling=CEILINGS[effort],
+            resumes=resumes,
+            claim=asker.claim if asker else None,
+        )
+        began = self.database_retry.clock()
+        try:
+            verdict = await self.database_retry(book)
+            if isinstance(verdict, Granted) and not resumes and self.database_retry.clock() - began > AWAY_SECONDS:
+                # If this process was suspended in the meantime, another one may have claimed the question after the
+                # grant.
+                self.ledger.end(Ended(id=verdict.id, state="released"))
+                verdict = await self.database_retry(book)
+        except LedgerAway:
+            raise BudgetUnknown(_(BUDGET_UNKNOWN)) from None
+        match verdict:
+            case Granted():
+                return verdict.id
+            case Paused():
+                raise SpendingPaused(_(SPENDING_PAUSED))
+            case Erased():
+                raise QuestionErased(_("This question was erased."))
+            case TakenOver():
+                raise RequestCancelled("another worker has claimed the question, or it was stopped")
+            case OverBudget():
+                raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort, fits=await self._fits(wanted)))
+
+    async def _fits(self, wanted: Reservation) -> str:
+        """Return the highest effort that a person may choose and the budget still covers; empty if there is none."""
+        cheap = cheaper(wanted.effort)
+        with suppress(LedgerAway):
+            fitting = await self.ledger.fitting(wanted, cheap) if cheap else ()
+            return next((one for one in reversed(cheap) if one in fitting), "")
+        return ""
+
+    async def keep(self, request: SentRequest) -> None:
+        """Save a request before it is sent, unless a reservation has saved it. Raises BudgetUnknown."""
+        unsaved = _unsaved(request)
+
+        async def keep() -> None:
+            if (leaving := _leaving(unsaved, self.new_id())) is not None:
+                await self.ledger.keep(leaving)
+
+        try:
+            await self.database_retry(keep)
+        except LedgerAway:
+            raise BudgetUnknown(_(BUDGET_UNKNOWN)) from None
+
+    @asynccontextmanager
+    async def call(self, provider: str, effort: str) -> AsyncIterator[PaidCall]:
+        """Reserve a call for the block, as `booked` does."""
+        async with self.booked(PaidCall(meter=self, provider=provider, effort=effort)) as call:
+            yield call
+
+    @asynccontextmanager
+    async def booked(self, call: PaidCall, *, resumes: bool = False) -> AsyncIterator[PaidCall]:
+        """Reserve a call for the block.
+
+        A PerplexityError in the block settles the call as failed. If the block leaves the call unsettled, it counts as
+        cut off.
+        """
+        await call.begin(resumes=resumes)
+        try:
+            yield call
+        except PerplexityError as error:
+            call.failed(error)
+            raise
+        finally:
+            call.cut()
+
+
+def _unsaved(request: SentRequest | None) -> SentRequest | None:
+    """Return the request; None if it was already saved, or if the current task saves no requests."""
+    sent_log = current_sent_log()
+    return None if request is None or sent_log is None or sent_log.is_kept(request) else request
+
+
+def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) -> RequestText | None:
+    """Mark a request as saved, and return it in the form to save; None without a request or a question."""
+    asker, sent_log = current_scope().asker, current_sent_log()
+    if request is None or asker is None or asker.question_id is None or sent_log is None:
+        return None
+    sent_log.kept.append((request, id))
+    return RequestText(id=id, question_id=asker.question_id, text=sent_log.line(request), with_call=with_call)
+
+
+@dataclass(kw_only=True)
+class PaidCall:
+    """One paid call; each repeated request in it is reserved and settled by itself.
+
+    An `announced` call is reserved when its request is about to be sent, any other call when it begins. `id` is the id
+    of the open reservation in the ledger, None if there is none. `was_granted` is whether any reservation was granted.
+    `known` is the service's charge for the earlier requests, in micro-dollars.
+    """
+
+    meter: Meter
+    provider: str
+    effort: str
+    announced: bool = False
+    id: UUID | None = None
+    was_granted: bool = False
+    known: int = 0
+
+    async def begin(self, *, resumes: bool = False) -> None:
+        """Reserve the possible cost of the call, unless its request is announced. Raises SpendingRefused.
+
+        A call that `resumes` a run is reserved at once: the run was started earlier, so no request announces it.
+        """
+        if resumes or not self.announced:
+            await self._reserve(resumes=resumes)
+
+    async def before_sending(self, request: SentRequest) -> None:
+        """Reserve an announced call, and save the request. Raises SpendingRefused."""
+        if self.id is None:
+            await self._reserve(request)
+
+    async def before_retry(self, error: PerplexityError) -> None:
+        """Settle the request that failed, and reserve the next one as `begin` does. Raises SpendingRefused."""
+        self.failed(error)
+        await self.begin()
+
+    async def _reserve(self, request: SentRequest | None = None, *, resumes: bool = False) -> None:
+        self.id = await self.meter.reserve(self.provider, self.effort, resumes=resumes, request=request)
+        self.was_granted = True
+
+    def succeeded(self, cost_usd: float | None) -> None:
+        """Settle the call at the service's total charge, or at the ceiling if the charge is unknown or impossible."""
+        cost = None if cost_usd is None else micros(cost_usd)
+        if cost is None:
+            self._end("cut")
+        else:
+            self._end("settled", max(0, cost - self.known))
+
+    def failed(self, error: PerplexityError) -> None:
+        """Settle the call at the failure's cost, release it if it cost nothing, or treat it as cut off."""
+        cost = 0 if error.cost_usd is None else micros(error.cost_usd)
+        if cost is None:
+            self._end("cut")
+        elif (charged := cost - self.known) > 0:
+            self.known += charged
+            self._end("settled", charged)
+        else:
+            self._end("released" if is_free(error) else "cut")
+
+    def cut(self) -> None:
+        """Treat the call as cut off, unless it has ended."""
+        self._end("cut")
+
+    def _end(self, state: CallState, cost: int | None = None) -> None:
+        if self.id is not None:
+            self.meter.ledger.end(Ended(id=self.id, state=state, cost=cost))
+            self.id = None
+
+
+def is_free(error: PerplexityError) -> bool:
+    """Return whether a failed call surely cost nothing: it was not sent, or refused before the service began."""
+    if error.began:
+        return False
+    if isinstance(error, ConnectionFailed):
+        return not error.sent
+    return isinstance(error, (APIError, InvalidRequest, MissingExtra, NothingFound, NotPermitted))
+
+
+_NOISE = Decimal("1e-10")
+"""The size of the smallest unit on an invoice, which is xAI's. Smaller amounts only come from adding floats."""
+
+
+def micros(dollars: float) -> int | None:
+    """Return a service's charge in micro-dollars, rounded up; None if it cannot be the price of a call.
+
+    A charge below 0, above `MAX_DOLLARS` or that is not a number cannot be a price.
+    """
+    if not 0 <= dollars <= MAX_DOLLARS:
+        return None
+    exact = Decimal(repr(float(dollars))).quantize(_NOISE, rounding=ROUND_HALF_EVEN)
+    return int((exact * MICROS).to_integral_value(rounding=ROUND_CEILING))

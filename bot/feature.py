@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from bot.blocks.answer import AnswerPart
-from bot.chain import Chain
+from bot.chain import Chain, OnReply
 from bot.command_line import Subcommand
 from bot.commands import COMMANDS, in_order
 from bot.commands.base import ROOT_COMMAND, Command
@@ -18,7 +18,6 @@ from bot.listeners.context import Register
 from bot.listeners.intake import Admission
 from bot.listeners.slash import Opening
 from bot.manifest import SHORTCUTS, Offers, Shortcut
-from bot.metering import OnReply
 from bot.model.admin import FindProblems, LaneUse, Problem
 from bot.model.home import HomeSection, Place
 from bot.model.message import Block

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from psycopg import Error
+
 from bot.audit import AuditWriter
 from bot.errors import CannotListen
 from bot.services import check_models
 from bot.slack.connection import SocketMode
 from bot.storage.attempts import AttemptLog
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
 from bot.storage.retention import Retention
 from bot.web.server import Server
@@ -36,6 +39,8 @@ HAND_BACK_SECONDS = 1.5
 BROKEN_SECONDS = 5.0
 """The pause before a broken background task is run again."""
 
+WATCH_SECONDS = 5.0
+
 CLOSE_SECONDS = 1.5
 """How long the other end of a connection may take to confirm the close."""
 
@@ -46,6 +51,16 @@ class Periodic:
 
     name: str
     run: Callable[[], Awaitable[None]]
+
+
+async def watch(look: Callable[[], Awaitable[None]]) -> None:
+    """Call `look` every few seconds until cancelled, also while the database is unavailable."""
+    while True:
+        try:
+            await look()
+        except (*DATABASE_UNAVAILABLE, Error) as error:
+            log.warning("budgets.not_watched", extra={"error": type(error).__name__})
+        await asyncio.sleep(WATCH_SECONDS)
 
 
 @dataclass(frozen=True, kw_only=True)

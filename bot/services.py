@@ -14,11 +14,10 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from bot.budgets.ceilings import AGENT
-from bot.chain import Chain, posts_within_budget, within_budget
+from bot.chain import Chain, Meter, posts_within_budget, within_budget
 from bot.commands.base import DisabledAgent, SearchingAgent, Services
 from bot.commands.routing import slash_commands
 from bot.manifest import Offers, manifest
-from bot.metering import Meter
 from bot.slack.connection import SlackConnection
 from bot.storage.limiter import PostgresLimiter
 from bot.storage.questions import Pool

@@ -22,10 +22,10 @@ from slack_sdk.errors import SlackApiError
 from bot.blocks.elements import context, primary_button, section
 from bot.budgets.amounts import format_amount
 from bot.budgets.ceilings import CEILINGS, FAST
+from bot.chain import micros
 from bot.doctor.checks import Finding, Severity, failure, finding_lines, ok, skipped
 from bot.doctor.slack import api_error_name
 from bot.listeners.actions import LIVE_PRESS
-from bot.metering import micros
 from bot.model.message import OutgoingMessage
 from bot.services import provider_config
 from bot.settings import Settings

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from bot.blocks.elements import section
+from bot.blocks.status import full_text
 from bot.errors import Undecryptable
 from bot.model.message import OutgoingMessage
 from bot.slack.messages import FAILURES, Chat, PostResult, Retryable, Sent, classify_error
+from bot.storage.ledger import Ledger
+from bot.storage.limiter import PostgresLimiter
 from bot.translation import speaking
 from bot.worker.runner import english
 from bot.worker.worker import only_workspace
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,3 +69,21 @@ class AdminNotices:
             said = text()
         message = OutgoingMessage(text=said, blocks=(section(said),))
         return await self.chat.post(channel, message, question=about, part=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpendingWatch:
+    """One process's checks of spending."""
+
+    ledger: Ledger
+    limiter: PostgresLimiter
+    notices: AdminNotices
+
+    async def look(self) -> None:
+        """End the calls of dead processes, and tell admins about full limits. Raises database errors."""
+        if cut := await self.ledger.cut_abandoned():
+            log.warning("ledger.cut", extra={"count": cut})
+        for team_id, use in await self.limiter.newly_full():
+            log.warning("limit.full", extra={"provider": use.lane.partition(":")[0]})
+            if await self.notices.tell(team_id, partial(full_text, use), "limit") is None:
+                await self.limiter.not_told(use.lane)

@@ -1,4 +1,4 @@
-"""Background tasks: cancelling runs, ending the work on stopped questions, and sending files."""
+"""Background tasks, which nobody waits for: cancelling runs, and sending files."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from uuid import UUID
 
 from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.errors import SpendingPaused
-from bot.metering import SPENDING_PAUSED
 from bot.model.membership import workspace_key
 from bot.model.message import MarkdownFile
-from bot.model.question import QuestionRow
 from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import WorkspaceStore
-from bot.storage.questions import SPENDS_PAUSED, QuestionStore
+from bot.storage.questions import QuestionStore
 from bot.storage.stages import StageStore
 from perplexity import scope
-from perplexity.errors import PerplexityError, RequestCancelled, TimedOut
+from perplexity.errors import PerplexityError, TimedOut
 from perplexity.providers.base import Provider
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import is_retryable
@@ -122,72 +119,6 @@ async def _cancel_run(providers: Sequence[Provider], run_id: str) -> PerplexityE
     except PerplexityError as error:
         return error
     return None
-
-
-LOOK_SECONDS = 0.5
-"""The pause between two checks of the questions in work, so that every process ends stopped work within a second."""
-
-Result = TypeVar("Result")
-
-
-@dataclass(kw_only=True)
-class _Work:
-    claim: int
-    task: asyncio.Future[Any]
-    lost: bool = False
-    paused: bool = False
-
-
-@dataclass(kw_only=True)
-class StopWatcher:
-    """Watches the questions that this process works on, all with one query."""
-
-    questions: QuestionStore
-    seconds: float = LOOK_SECONDS
-    _works: dict[UUID, _Work] = field(default_factory=dict)
-    _watching: asyncio.Task[None] | None = None
-
-    async def guard(self, row: QuestionRow, work: Awaitable[Result]) -> Result:
-        """Return the result of the work on a question. Raises the errors of the work.
-
-        If the question is stopped or claimed by another worker, the work is cancelled and RequestCancelled is raised.
-        If an admin pauses all spending while the question makes a paid call, the work is cancelled and SpendingPaused
-        is raised.
-        """
-        own = _Work(claim=row.claim, task=asyncio.ensure_future(work))
-        self._works[row.id] = own
-        if self._watching is None:
-            self._watching = asyncio.create_task(self._watch())
-        try:
-            result: Result = await own.task
-        except asyncio.CancelledError:
-            if own.paused:
-                raise SpendingPaused(SPENDING_PAUSED) from None
-            if own.lost:
-                raise RequestCancelled("the question was stopped, or is another worker's") from None
-            raise
-        finally:
-            if self._works.get(row.id) is own:
-                del self._works[row.id]
-            if not self._works and self._watching is not None:
-                self._watching.cancel()
-                self._watching = None
-        return result
-
-    async def _watch(self) -> None:
-        while True:
-            await asyncio.sleep(self.seconds)
-            watched = dict(self._works)
-            try:
-                claims = await self.questions.claims(watched)
-            except DATABASE_UNAVAILABLE as error:
-                log.warning("stops.unknown", extra={"error": type(error).__name__})
-                continue
-            for question_id, work in watched.items():
-                if claims.get(question_id) != work.claim:
-                    work.paused = claims.get(question_id) == SPENDS_PAUSED
-                    work.lost = not work.paused
-                    work.task.cancel()
 
 
 @dataclass(kw_only=True)

@@ -63,7 +63,7 @@ class GivenFiles:
 
     @property
     def line(self) -> str:
-        """The sentences on what became of all files; empty if there are no files."""
+        """The sentences on what became of all files."""
         if self.answer is None or not self.answer.attachments:
             instead: Fate = "command" if self.answer is None else "untaken"
             fates = {file: instead if fate == "read" else fate for file, fate in self.fates.items()}
@@ -117,11 +117,14 @@ class QuestionFiles:
 
     @asynccontextmanager
     async def given(self, row: QuestionRow) -> AsyncIterator[GivenFiles]:
-        """Read a question's files, if that is allowed, and yield the step; the files are in memory during the block."""
+        """Read the files of a question that has some, if that is allowed, and yield the step.
+
+        The files are in memory during the block.
+        """
         everywhere, here = row.preferences.workspace.files, row.preferences.channel.files
         if self.reader is None or not everywhere or here is False:
             yield GivenFiles(fates=dict.fromkeys(row.files, "forbidden"))
-        elif row.command != ASK.name or not row.files:
+        elif row.command != ASK.name:
             yield GivenFiles(fates=dict.fromkeys(row.files, "command"))
         else:
             await self.memory.take(MAX_BYTES)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import monotonic, time
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from bot.blocks.answer import AnswerPart, Below, answer_actions, sent_actions, with_actions
@@ -25,12 +26,20 @@ from bot.blocks.messages import (
 )
 from bot.blocks.progress import broken_off_blocks
 from bot.blocks.words import short_time
-from bot.chain import Chain
+from bot.chain import SPENDING_PAUSED, Chain
 from bot.commands.base import ROOT_COMMAND, Command, CommandContext, Progress
 from bot.commands.help import text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, is_offered, usage_reply
 from bot.delivery.delivery import DIGEST_SURFACE, ClaimLost
-from bot.errors import BudgetUnknown, Interrupted, Refused
+from bot.errors import (
+    BudgetUnknown,
+    Interrupted,
+    Refused,
+    SpendingPaused,
+    is_refusal,
+    is_retryable,
+    user_message,
+)
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn
 from bot.model.results import KeptResult, dump_result
@@ -38,13 +47,11 @@ from bot.preferences import effort_cap, preferred, restrict
 from bot.privacy.sent_requests import SentLog, left_out_text
 from bot.slack.users import Admins
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import Pool, QuestionStore
+from bot.storage.questions import SPENDS_PAUSED, Pool, QuestionStore
 from bot.storage.shared_answers import SharedAnswers
 from bot.streaming.live import LiveAnswer
 from bot.translation import ENGLISH, N_, speak
 from bot.translation import gettext as _
-from bot.worker.background import StopWatcher
-from bot.worker.error_messages import is_refusal, is_retryable, user_message
 from bot.worker.files import QuestionFiles
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.errors import (
@@ -378,6 +385,8 @@ class CommandRunner:
 
     async def _answer(self, run: _Run, request: Any, audience: Audience, *, alone: bool) -> tuple[Any, str]:
         """Return the command's result, and the line above it on what became of the files; empty without files."""
+        if not run.row.files:
+            return await run.command.answer(request, await self._context(run, audience, alone=alone)), ""
         async with self.files.given(run.row) as given:
             context = await self._context(run, audience, alone=alone, steps=[given] if given.attachments else [])
             return await run.command.answer(request, context), given.line
@@ -576,3 +585,69 @@ def _take_events(live: LiveAnswer, command: Command[Any, Any], audience: Audienc
     if audience is Audience.ASKER and live.row.thread_ts is None:
         live.question = command.parse_question_text(live.row.text)
     return live.on_event
+
+
+LOOK_SECONDS = 0.5
+"""The pause between two checks of the questions in work, so that every process ends stopped work within a second."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(kw_only=True)
+class _Work:
+    claim: int
+    task: asyncio.Future[Any]
+    lost: bool = False
+    paused: bool = False
+
+
+@dataclass(kw_only=True)
+class StopWatcher:
+    """Watches the questions that this process works on, all with one query."""
+
+    questions: QuestionStore
+    seconds: float = LOOK_SECONDS
+    _works: dict[UUID, _Work] = field(default_factory=dict)
+    _watching: asyncio.Task[None] | None = None
+
+    async def guard(self, row: QuestionRow, work: Awaitable[Result]) -> Result:
+        """Return the result of the work on a question. Raises the errors of the work.
+
+        If the question is stopped or claimed by another worker, the work is cancelled and RequestCancelled is raised.
+        If an admin pauses all spending while the question makes a paid call, the work is cancelled and SpendingPaused
+        is raised.
+        """
+        own = _Work(claim=row.claim, task=asyncio.ensure_future(work))
+        self._works[row.id] = own
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch())
+        try:
+            result: Result = await own.task
+        except asyncio.CancelledError:
+            if own.paused:
+                raise SpendingPaused(SPENDING_PAUSED) from None
+            if own.lost:
+                raise RequestCancelled("the question was stopped, or is another worker's") from None
+            raise
+        finally:
+            if self._works.get(row.id) is own:
+                del self._works[row.id]
+            if not self._works and self._watching is not None:
+                self._watching.cancel()
+                self._watching = None
+        return result
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(self.seconds)
+            watched = dict(self._works)
+            try:
+                claims = await self.questions.claims(watched)
+            except DATABASE_UNAVAILABLE as error:
+                log.warning("stops.unknown", extra={"error": type(error).__name__})
+                continue
+            for question_id, work in watched.items():
+                if claims.get(question_id) != work.claim:
+                    work.paused = claims.get(question_id) == SPENDS_PAUSED
+                    work.lost = not work.paused
+                    work.task.cancel()

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 FILE = '''"""`/coin`: heads or tails."""
 
 from bot.commands.base import Command, Reply, Stats
-from bot.commands.context import CommandContext
+from bot.commands.base import CommandContext
 from bot.commands.help import text_message
 from bot.model.message import Audience
 

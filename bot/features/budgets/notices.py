@@ -14,12 +14,12 @@ from psycopg import Error
 
 from bot.budgets.amounts import format_amount
 from bot.model.spending import WEEK, BudgetNotice
+from bot.process import watch
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.ledger import Ledger
 from bot.translation import dated, money, percent
 from bot.translation import gettext as _
 from bot.worker.admin_notices import AdminNotices
-from bot.worker.spending_watch import watch
 
 log = logging.getLogger(__name__)
 

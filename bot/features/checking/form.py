@@ -19,11 +19,11 @@ from bot.blocks.elements import link, section, spoken
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
 from bot.blocks.words import moment_or_day
 from bot.budgets.sentences import too_fast_sentence
+from bot.chain import BUDGET_UNKNOWN
 from bot.errors import BudgetUnknown, UsageError
 from bot.features.checking.command import CHECK, NOTHING_TO_CHECK, text_of_claims
 from bot.listeners.asking import NOT_SAVED, ask_in_direct_message, link_to_messages
 from bot.listeners.context import ListenerContext
-from bot.metering import BUDGET_UNKNOWN
 from bot.model.membership import Asker, working_for
 from bot.model.message import Block, OutgoingMessage
 from bot.privacy.sent_requests import SentLog

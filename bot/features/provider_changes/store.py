@@ -12,9 +12,9 @@ from psycopg.types.json import Jsonb
 
 from bot.clock import utc_now
 from bot.features.provider_changes.detection import KEPT, Observation, ProviderChange, find_changes
+from bot.process import watch
 from bot.storage.questions import Pool
 from bot.web.metrics import Metrics
-from bot.worker.spending_watch import watch
 from perplexity.models import Effort, resolve
 from perplexity.steps import Reply
 from perplexity.types import Answer, AnswerKind, Query, Question, SearchResults, Usage

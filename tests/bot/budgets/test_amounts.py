@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.budgets.amounts import MAX_DOLLARS, MICROS, format_amount, parse_amount
-from bot.metering import micros
+from bot.chain import micros
 
 
 @pytest.mark.parametrize("figure", [nan, inf, -inf, -0.01, 1e300, MAX_DOLLARS * 1.01])

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands.ask import ASK, SAME_LANGUAGE, AskRequest, parse
-from bot.errors import AgentNotSetUp, UsageError
+from bot.errors import AgentNotSetUp, UsageError, user_message
 from bot.model.message import Audience
-from bot.worker.error_messages import user_message
 from perplexity.filters import Filters
 from perplexity.types import Message, Question
 from tests.fakes.commands import command_context

@@ -18,7 +18,7 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
 from bot.budgets.ceilings import CEILINGS
-from bot.metering import AWAY_SECONDS, Meter
+from bot.chain import AWAY_SECONDS, Meter
 from bot.model.membership import Asker, working_for
 from bot.model.question import Outcome
 from bot.model.spending import (

@@ -17,8 +17,8 @@ from bot.delivery.delivery import ClaimLost
 from bot.model.question import QuestionRow
 from bot.slack.messages import Chat
 from bot.storage.database import DatabaseRetry
-from bot.worker.background import BackgroundTasks, RunCanceller, StopWatcher
-from bot.worker.runner import CommandRunner
+from bot.worker.background import BackgroundTasks, RunCanceller
+from bot.worker.runner import CommandRunner, StopWatcher
 from perplexity.client import PerplexityClient
 from perplexity.models import Timeouts
 from perplexity.providers.perplexity import PerplexityProvider

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from psycopg import OperationalError
 
-from bot.worker.background import StopWatcher
+from bot.worker.runner import StopWatcher
 from perplexity.errors import RequestCancelled
 from tests.fakes.rows import row
 

@@ -24,8 +24,7 @@ from bot.storage.database import DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import QuestionStore, connection_pool
 from bot.web.metrics import Metrics
-from bot.worker.background import StopWatcher
-from bot.worker.runner import CommandRunner
+from bot.worker.runner import CommandRunner, StopWatcher
 from bot.worker.worker import MAX_REDELIVERIES, MAX_REDELIVERIES_IN_DELIVERY, QuestionWorker
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback

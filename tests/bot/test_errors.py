@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.worker.error_messages import ALL_FAILED, NO_RESULTS, TIMED_OUT, user_message
+from bot.errors import ALL_FAILED, NO_RESULTS, TIMED_OUT, user_message
 from perplexity.errors import (
     AllProvidersFailed,
     Attempt,
