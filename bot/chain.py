@@ -16,10 +16,12 @@ These steps surround the fallback chain, the agent and the source of posts. The 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from types import TracebackType
+from typing import Self
 from uuid import UUID, uuid4
 
 from bot.budgets.amounts import MAX_DOLLARS, MICROS
@@ -175,7 +177,7 @@ class Metering:
     async def around(self, request: Request, call: Call[Request]) -> Replies:
         """Reserve the call, make it, and settle it. Raises NotPermitted before anything is sent."""
         effort = self._effort(request)
-        paid = self._paid(effort)
+        paid = self._paid(request, effort)
         try:
             async with aclosing(self._booked(paid, request, call)) as replies:
                 async for reply in replies:
@@ -184,14 +186,14 @@ class Metering:
         except BudgetUsedUp:
             if effort not in REASONING or _resumed(request) or paid.was_granted:
                 raise
-        async with aclosing(self._booked(self._paid(FAST), _without_reasoning(request), call)) as replies:
+        asked = request if isinstance(request, Query) else replace(request, reasoning=False, model=FAST)
+        async with aclosing(self._booked(self._paid(asked, FAST), asked, call)) as replies:
             async for reply in replies:
                 yield replace(reply, stand_in=_(THOUGHT_QUICKLY)) if isinstance(reply, Answer) else reply
 
     async def _booked(self, paid: PaidCall, request: Request, call: Call[Request]) -> Replies:
         asked = replace(request, before_retry=paid.before_retry, before_sending=paid.before_sending)
-        booked = self.meter.booked(paid, resumes=self.resumes and _resumed(request))
-        async with booked, aclosing(call(asked)) as replies:
+        async with paid, aclosing(call(asked)) as replies:
             async for reply in replies:
                 if isinstance(reply, Reply):
                     paid.succeeded(reply.cost_usd)
@@ -200,8 +202,14 @@ class Metering:
                 # The shape is only for the listeners; it is removed here, so that it is not stored with the answer.
                 yield replace(reply, shape=None) if isinstance(reply, Answer | SearchResults) else reply
 
-    def _paid(self, effort: str) -> PaidCall:
-        return PaidCall(meter=self.meter, provider=self.name, effort=effort, announced=self.announced)
+    def _paid(self, request: Query | Question, effort: str) -> PaidCall:
+        return PaidCall(
+            meter=self.meter,
+            provider=self.name,
+            effort=effort,
+            announced=self.announced,
+            resumes=self.resumes and _resumed(request),
+        )
 
     def _effort(self, request: Query | Question) -> str:
         if self.effort or isinstance(request, Query):
@@ -210,10 +218,6 @@ class Metering:
             return resolve(request.model, reasoning=request.reasoning, reasoning_effort=self.reasoning_effort).effort
         except InvalidRequest:
             return FAST  # The provider refuses such a request before sending anything.
-
-
-def _without_reasoning(request: Request) -> Request:
-    return request if isinstance(request, Query) else replace(request, reasoning=False, model=FAST)
 
 
 def _resumed(request: Query | Question) -> bool:
@@ -302,28 +306,6 @@ class Meter:
         except LedgerAway:
             raise BudgetUnknown(_(BUDGET_UNKNOWN)) from None
 
-    @asynccontextmanager
-    async def call(self, provider: str, effort: str) -> AsyncIterator[PaidCall]:
-        """Reserve a call for the block, as `booked` does."""
-        async with self.booked(PaidCall(meter=self, provider=provider, effort=effort)) as call:
-            yield call
-
-    @asynccontextmanager
-    async def booked(self, call: PaidCall, *, resumes: bool = False) -> AsyncIterator[PaidCall]:
-        """Reserve a call for the block.
-
-        A PerplexityError in the block settles the call as failed. If the block leaves the call unsettled, it counts as
-        cut off.
-        """
-        await call.begin(resumes=resumes)
-        try:
-            yield call
-        except PerplexityError as error:
-            call.failed(error)
-            raise
-        finally:
-            call.cut()
-
 
 def _unsaved(request: SentRequest | None) -> SentRequest | None:
     """Return the request; None if it was already saved, or if the current task saves no requests."""
@@ -342,28 +324,37 @@ def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) 
 
 @dataclass(kw_only=True)
 class PaidCall:
-    """One paid call; each repeated request in it is reserved and settled by itself.
+    """One paid call, made in an `async with` block; each repeated request is reserved and settled by itself.
 
-    An `announced` call is reserved when its request is about to be sent, any other call when it begins. `id` is the id
-    of the open reservation in the ledger, None if there is none. `was_granted` is whether any reservation was granted.
-    `known` is the service's charge for the earlier requests, in micro-dollars.
+    An `announced` call is reserved when its request is about to be sent, any other call when the block begins. A call
+    that `resumes` a run is reserved at once, too: the run was started earlier, so no request announces it. A
+    PerplexityError in the block settles the call as failed. If the block leaves the call unsettled, it counts as cut
+    off.
+
+    `id` is the id of the open reservation in the ledger, None if there is none. `was_granted` is whether any
+    reservation was granted. `known` is the service's charge for the earlier requests, in micro-dollars.
     """
 
     meter: Meter
     provider: str
     effort: str
     announced: bool = False
+    resumes: bool = False
     id: UUID | None = None
     was_granted: bool = False
     known: int = 0
 
-    async def begin(self, *, resumes: bool = False) -> None:
-        """Reserve the possible cost of the call, unless its request is announced. Raises SpendingRefused.
+    async def __aenter__(self) -> Self:
+        if self.resumes or not self.announced:
+            await self._reserve(resumes=self.resumes)
+        return self
 
-        A call that `resumes` a run is reserved at once: the run was started earlier, so no request announces it.
-        """
-        if resumes or not self.announced:
-            await self._reserve(resumes=resumes)
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, PerplexityError):
+            self.failed(error)
+        self._end("cut")
 
     async def before_sending(self, request: SentRequest) -> None:
         """Reserve an announced call, and save the request. Raises SpendingRefused."""
@@ -371,9 +362,10 @@ class PaidCall:
             await self._reserve(request)
 
     async def before_retry(self, error: PerplexityError) -> None:
-        """Settle the request that failed, and reserve the next one as `begin` does. Raises SpendingRefused."""
+        """Settle the request that failed, and reserve the next one unless it is announced. Raises SpendingRefused."""
         self.failed(error)
-        await self.begin()
+        if not self.announced:
+            await self._reserve()
 
     async def _reserve(self, request: SentRequest | None = None, *, resumes: bool = False) -> None:
         self.id = await self.meter.reserve(self.provider, self.effort, resumes=resumes, request=request)
@@ -397,10 +389,6 @@ class PaidCall:
             self._end("settled", charged)
         else:
             self._end("released" if is_free(error) else "cut")
-
-    def cut(self) -> None:
-        """Treat the call as cut off, unless it has ended."""
-        self._end("cut")
 
     def _end(self, state: CallState, cost: int | None = None) -> None:
         if self.id is not None:

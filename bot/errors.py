@@ -142,7 +142,7 @@ def user_message(error: PerplexityError, *, nothing: str = "") -> str:
     return _(TIMED_OUT if isinstance(error, TimedOut) else ALL_FAILED)
 
 
-def is_refusal(error: PerplexityError) -> bool:
+def is_refusal(error: Exception) -> bool:
     """Return whether a request was refused; only its asker should read a refusal."""
     return isinstance(error, (InvalidRequest, AgentNotSetUp, Refused))
 

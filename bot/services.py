@@ -14,7 +14,7 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from bot.budgets.ceilings import AGENT
-from bot.chain import Chain, Meter, posts_within_budget, within_budget
+from bot.chain import Chain, Meter, PaidCall, posts_within_budget, within_budget
 from bot.commands.base import DisabledAgent, SearchingAgent, Services
 from bot.commands.routing import slash_commands
 from bot.manifest import Offers, manifest
@@ -81,12 +81,12 @@ async def open_search_services(
 
     `meter` books every call of a paid service, `limiter` assigns turns to calls.
     """
-    config = replace(provider_config(settings), limiter=limiter)
+    config, timeouts = replace(provider_config(settings), limiter=limiter), fallback_timeouts(settings)
     async with open_providers(config, order=settings.provider_order) as providers:
         booked = [within_budget(one, meter, reasoning_effort=settings.reasoning_effort) for one in providers]
         chain = Fallback(
             booked,
-            timeouts=fallback_timeouts(settings),
+            timeouts=timeouts,
             reasoning_effort=settings.reasoning_effort,
             on_attempt=on_attempt,
             limiter=limiter,
@@ -102,9 +102,7 @@ async def open_search_services(
             ) as dives,
             open_agent(settings, provider=chain, on_attempt=on_attempt, meter=meter) as agent,
         ):
-            model = Fallback(
-                text_generators(booked), timeouts=fallback_timeouts(settings), on_attempt=on_attempt, limiter=limiter
-            )
+            model = Fallback(text_generators(booked), timeouts=timeouts, on_attempt=on_attempt, limiter=limiter)
             deepdives = replace(dives, posts=posts_within_budget(dives.posts, meter))
             services = Services(provider=chain, model=model, deepdives=deepdives, agent=agent)
             yield SearchServices(
@@ -135,17 +133,10 @@ async def open_agent(
         ca_bundle=settings.ca_bundle,
     )
     if meter is not None:
-        model = ObservedModel(model, around=partial(meter.call, AGENT_MODEL, AGENT))
+        model = ObservedModel(model, around=partial(PaidCall, meter=meter, provider=AGENT_MODEL, effort=AGENT))
     limits = AgentLimits(retries=settings.retry_attempts - 1)
     async with WebAgent(model, provider_tools(provider), limits=limits, on_attempt=on_attempt) as agent:
         yield agent
-
-
-def retry_policy(settings: Settings) -> RetryPolicy:
-    """Return the policy of retries: their number and their pauses."""
-    return RetryPolicy(
-        attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
-    )
 
 
 def persona(settings: Settings) -> Persona:
@@ -178,7 +169,9 @@ def provider_config(settings: Settings) -> ProviderConfig:
             reasoning=settings.reasoning_provider_seconds,
             deep=settings.deep_provider_seconds,
         ),
-        retry=retry_policy(settings),
+        retry=RetryPolicy(
+            attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
+        ),
         open_timeout=settings.open_timeout,
         ca_bundle=settings.ca_bundle,
     )

@@ -15,8 +15,6 @@ from bot.slack.messages import FAILURES, Chat, PostResult, Retryable, Sent, clas
 from bot.storage.ledger import Ledger
 from bot.storage.limiter import PostgresLimiter
 from bot.translation import speaking
-from bot.worker.runner import english
-from bot.worker.worker import only_workspace
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +31,8 @@ class AdminNotices:
     chat: Chat
     admins: Callable[[str], Awaitable[Sequence[str]]]
     other_admins: Callable[[str], Awaitable[Sequence[str] | None]]
-    enter: Callable[[str], Awaitable[bool]] = only_workspace
-    language: Callable[[str], Awaitable[str]] = english
+    enter: Callable[[str], Awaitable[bool]]
+    language: Callable[[str], Awaitable[str]]
 
     async def tell(self, team_id: str, text: Callable[[], str], about: str) -> bool | None:
         """Send a notice; return whether an admin got it, None if none got it but a later attempt may succeed.

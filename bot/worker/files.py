@@ -110,9 +110,9 @@ class FileMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFiles:
-    """Reads the files of questions; without a `reader`, none can be read."""
+    """Reads the files of questions."""
 
-    reader: FileReader | None = None
+    reader: FileReader
     memory: FileMemory = field(default_factory=FileMemory)
 
     @asynccontextmanager
@@ -122,7 +122,7 @@ class QuestionFiles:
         The files are in memory during the block.
         """
         everywhere, here = row.preferences.workspace.files, row.preferences.channel.files
-        if self.reader is None or not everywhere or here is False:
+        if not everywhere or here is False:
             yield GivenFiles(fates=dict.fromkeys(row.files, "forbidden"))
         elif row.command != ASK.name:
             yield GivenFiles(fates=dict.fromkeys(row.files, "command"))

@@ -50,7 +50,7 @@ from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import SPENDS_PAUSED, Pool, QuestionStore
 from bot.storage.shared_answers import SharedAnswers
 from bot.streaming.live import LiveAnswer
-from bot.translation import ENGLISH, N_, speak
+from bot.translation import N_, speak
 from bot.translation import gettext as _
 from bot.worker.files import QuestionFiles
 from perplexity.deepdive.types import NullStageStore, StageStore
@@ -99,11 +99,6 @@ THREAD_SURFACES = {"mention": BY_MENTION, "follow_up": BY_MENTION, "im": IN_DIRE
 """The surfaces whose questions are messages, answered in their threads, and how the app is addressed there."""
 
 
-async def english(user_id: str) -> str:
-    """Return the language English, whoever the person is."""
-    return ENGLISH
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Run:
     """One run of a question's command.
@@ -142,10 +137,11 @@ class CommandRunner:
     commands: Mapping[str, Command[Any, Any]]
     database_retry: DatabaseRetry
     stops: StopWatcher
-    thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
+    language: Callable[[str], Awaitable[str]]
+    thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]]
+    files: QuestionFiles
     umbrella: str = f"/{ROOT_COMMAND}"
     stages: Callable[..., StageStore] = lambda row: NullStageStore()
-    files: QuestionFiles = field(default_factory=QuestionFiles)
     reasoning_effort: Effort = "medium"
     saves_files: bool = True
     answer_parts: Sequence[AnswerPart] = ()
@@ -153,7 +149,6 @@ class CommandRunner:
     before_sending: BeforeSending | None = None
     shared_answers: Pool | None = None
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
-    language: Callable[[str], Awaitable[str]] = english
     clock: Callable[[], float] = monotonic
     now: Callable[[], float] = time
 
@@ -259,39 +254,26 @@ class CommandRunner:
             log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
             if await self._still_ours(row):
                 self.cancel_runs(row.id)
-            if (shown := await self._broken_off(run, error)) is not None:
-                return shown
-            await self._speak_to_owner(row)
-            sentence, button = await run_in_thread(self._explain, row, error)
-            failed = self._failure(
-                row,
-                sentence,
-                error=type(error).__name__,
-                seconds=self.clock() - run.started,
-                button=button,
-                private=is_refusal(error),
-            )
-            return replace(failed, cost_usd=error.cost_usd)
+            return await self._failed(run, error)
         except Exception as error:
             log.exception("question.broke", extra=row.ids)
             self.cancel_runs(row.id)
-            if (shown := await self._broken_off(run, error)) is not None:
-                return shown
-            await self._speak_to_owner(row)
-            return self._failure(
-                row, _(_INTERNAL_ERROR), error=type(error).__name__, seconds=self.clock() - run.started
-            )
+            return await self._failed(run, error)
 
-    async def _speak_to_owner(self, row: QuestionRow) -> None:
-        """Speak the language of a digest's owner, who gets its failure as a direct message."""
+    async def _failed(self, run: _Run, error: Exception) -> Outcome:
+        if (shown := await self._broken_off(run, error)) is not None:
+            return shown
+        row = run.row
         if row.surface == DIGEST_SURFACE:
+            # A digest's owner gets its failure as a direct message.
             speak(await self.language(row.user_id))
+        sentence, button = await run_in_thread(self._explain, row, error)
+        return self._failure(row, error, sentence, button=button, seconds=self.clock() - run.started)
 
     def failure(self, row: QuestionRow, error: Exception) -> Outcome:
         """Return the outcome of a question that is given up because of an error outside of its command."""
         self.cancel_runs(row.id)
-        sentence = _(_INTERRUPTED if isinstance(error, Interrupted) else _INTERNAL_ERROR)
-        return self._failure(row, sentence, error=type(error).__name__, seconds=None)
+        return self._failure(row, error, _(_INTERRUPTED if isinstance(error, Interrupted) else _INTERNAL_ERROR))
 
     async def _broken_off(self, run: _Run, error: Exception) -> Outcome | None:
         """Return the outcome of an answer that failed after some of its text was shown; None if no text was shown.
@@ -330,8 +312,10 @@ class CommandRunner:
             result=dump_result(answer, limits=_limits(command, request, row)),
         )
 
-    def _explain(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
+    def _explain(self, row: QuestionRow, error: Exception) -> tuple[str, FailureAction | None]:
         """Return the sentence for a failure, and the button below it; None means no button."""
+        if not isinstance(error, PerplexityError):
+            return _(_INTERNAL_ERROR), "retry"
         command, empty = self.commands[row.command], is_empty_result(error)
         button: FailureAction | None = "retry" if is_retryable(error) else None
         if empty and command.past_week is not None and command.past_week(row.text) is not None:
@@ -521,7 +505,7 @@ class CommandRunner:
 
     async def _thread(self, row: QuestionRow, turns: Sequence[Turn]) -> Thread:
         """Return people's other messages in a channel's thread before a question; empty if they may not be read."""
-        if self.thread_history is None or row.surface not in CHANNEL_THREADS:
+        if row.surface not in CHANNEL_THREADS:
             return NO_THREAD
         thread = await self.thread_history(row, [turn.ts for turn in turns])
         typed = (message._replace(text=unescape_slack(message.text)) for message in thread.messages)
@@ -550,12 +534,11 @@ class CommandRunner:
     def _failure(
         self,
         row: QuestionRow,
+        error: Exception,
         sentence: str,
         *,
-        error: str,
-        seconds: float | None,
         button: FailureAction | None = "retry",
-        private: bool = False,
+        seconds: float | None = None,
     ) -> Outcome:
         command = self.commands[row.command]
         if command.render_failure is not None:
@@ -567,10 +550,13 @@ class CommandRunner:
                 reference=row.reference,
                 question_id=str(row.id),
                 action=button,
-                private=private,
+                private=is_refusal(error),
                 question="" if is_read else command.parse_question_text(row.text),
             )
-        return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
+        cost_usd = error.cost_usd if isinstance(error, PerplexityError) else None
+        return Outcome(
+            messages=(message,), state="failed", seconds=seconds, error=type(error).__name__, cost_usd=cost_usd
+        )
 
 
 def _limits(command: Command[Any, Any], request: Any, row: QuestionRow) -> list[str]:

@@ -9,8 +9,9 @@ from time import monotonic
 from typing import Protocol
 from uuid import UUID, uuid4
 
-from bot.commands.base import NULL_PROGRESS, Progress
-from bot.delivery.delivery import ClaimLost, Delivery, FirstPost, leaves_placeholder
+from bot.commands.base import Progress
+from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
+from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import Interrupted, NotOurs, Undecryptable
 from bot.model.membership import Asker, working_for
@@ -72,11 +73,11 @@ class QuestionWorker:
     database_retry: DatabaseRetry
     metrics: Metrics
     admission: AdmissionCheck
-    progress_of: Callable[..., Progress] = lambda row, take_edit: NULL_PROGRESS
-    take_edit: Callable[[QuestionRow], Awaitable[float | None]] | None = None
-    live: LiveAnswers | None = None
-    clear_up: Callable[..., Awaitable[None]] | None = None
-    home_changed: Callable[[str, str], None] = lambda team_id, user_id: None
+    progress_of: Callable[..., Progress]
+    take_edit: Callable[[QuestionRow], Awaitable[float | None]]
+    live: LiveAnswers
+    clear_up: Callable[..., Awaitable[None]]
+    home_changed: Callable[[str, str], None]
     enter: Callable[[str], Awaitable[bool]] = only_workspace
     new_id: Callable[[], UUID] = uuid4
 
@@ -121,7 +122,7 @@ class QuestionWorker:
         if lost is not None and await self.database_retry(lambda: self.questions.get(question_id)) is None:
             erased = replace(lost, state="withdrawn", claim=lost.claim + 1)
             left = LeftOver(row=erased, since=None, seconds=0.0, passed_on=False)
-        if left is None or self.clear_up is None:
+        if left is None:
             return
         await self._check_own(left.row)
         await self._enter(left.row.team_id)
@@ -245,9 +246,9 @@ class QuestionWorker:
                 row = await self.status_messages.post_pending(row, placeholder)
             shows_text = self.runner.shows_text(row)
             progress = self.progress_of(row=row, take_edit=None if shows_text else self.take_edit)
-            if self.live is not None and shows_text:
+            if shows_text:
                 live = self.live.answer(row, progress)
-                outcome = await self._run_live(row, progress, live, self.live)
+                outcome = await self._run_live(row, progress, live)
                 row = replace(row, streams=tuple(live.messages) or row.streams)
                 live = live if live.shows_text else None
             else:
@@ -260,16 +261,14 @@ class QuestionWorker:
         try:
             return await live.finish(outcome.ending)
         except ClaimLost as lost:
-            if self.live is not None:
-                lost.noted = await self.live.leave(live)
+            lost.noted = await self.live.leave(live)
             raise
 
     async def _end_streams(self, row: QuestionRow) -> QuestionRow:
         """End the messages of an answer that may still be streaming, so that they can be replaced."""
-        live = self.live
-        return row if live is None else await self.database_retry(lambda: live.end(row))
+        return await self.database_retry(lambda: self.live.end(row))
 
-    async def _run_live(self, row: QuestionRow, progress: Progress, live: LiveAnswer, answers: LiveAnswers) -> Outcome:
+    async def _run_live(self, row: QuestionRow, progress: Progress, live: LiveAnswer) -> Outcome:
         """Run the command while its answer is shown; if it is stopped, the visible text stays."""
         try:
             async with live:
@@ -279,7 +278,7 @@ class QuestionWorker:
                     await self._keep(row, outcome, None)
                 return outcome
         except ClaimLost as lost:
-            lost.noted = await answers.leave(live)
+            lost.noted = await self.live.leave(live)
             raise
 
     async def _keep(self, row: QuestionRow, outcome: Outcome, first: FirstPost | None) -> None:
@@ -307,8 +306,7 @@ class QuestionWorker:
             await self.status_messages.delete_pending(row)
         if row.surface in CHANNEL_THREADS and any(message.private for message in row.messages or ()):
             await self.status_messages.delete_pending_in_thread(row)
-        if self.live is not None:
-            await self.live.delete_leftovers(row)
+        await self.live.delete_leftovers(row)
 
     async def _settle(self, row: QuestionRow, state: str, *, job: int | None) -> None:
         settled = await self.database_retry(lambda: self.questions.settle(row, state, job=job))

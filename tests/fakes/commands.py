@@ -7,7 +7,9 @@ from typing import Any, cast
 from bot.commands.base import DISABLED_AGENT, CommandContext, SearchingAgent, Services
 from bot.model.question import ChannelSettings
 from bot.preferences import may_ask
+from bot.slack.files import FileReader
 from bot.slack.users import Admins
+from bot.worker.files import QuestionFiles
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.providers.base import Provider
 from tests.fakes.rows import row
@@ -26,6 +28,9 @@ class _NoAdmins:
 
 NO_ADMINS = cast("Admins", _NoAdmins())
 """A workspace without admins."""
+
+NO_FILES = QuestionFiles(reader=cast("FileReader", None))
+"""What reads no files, for questions that have none."""
 
 
 def services(provider: Provider, agent: SearchingAgent = DISABLED_AGENT) -> Services:

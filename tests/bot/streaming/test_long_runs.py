@@ -14,7 +14,7 @@ import pytest
 from bot.chain import Chain
 from bot.commands.ask import ASK
 from bot.delivery.delivery import ClaimLost
-from bot.model.question import QuestionRow
+from bot.model.question import NO_THREAD, QuestionRow
 from bot.slack.messages import Chat
 from bot.storage.database import DatabaseRetry
 from bot.worker.background import BackgroundTasks, RunCanceller
@@ -23,7 +23,8 @@ from perplexity.client import PerplexityClient
 from perplexity.models import Timeouts
 from perplexity.providers.perplexity import PerplexityProvider
 from tests.fakes.answers import RUN, completed, searched
-from tests.fakes.commands import NO_ADMINS, services
+from tests.fakes.commands import NO_ADMINS, NO_FILES, services
+from tests.fakes.listeners import returning
 from tests.fakes.live_answers import EditedStatus, LiveWorkspace
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.service import json_reply
@@ -121,6 +122,9 @@ async def open_run(surface: str) -> AsyncIterator[LongRun]:
             commands={ASK.name: ASK},
             database_retry=DatabaseRetry(seconds=1),
             stops=StopWatcher(questions=questions),
+            language=returning("en"),
+            thread_history=returning(NO_THREAD),
+            files=NO_FILES,
             cancel_runs=canceller.start,
             clock=clock,
         )

@@ -13,23 +13,29 @@ import pytest
 from psycopg import AsyncConnection, OperationalError
 
 from bot.chain import Chain
+from bot.commands.base import NULL_PROGRESS
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.status_message import StatusMessages
 from bot.errors import NotOurs
 from bot.features import COMMANDS
 from bot.model.membership import Identity
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.question import NewQuestion, QuestionRow
+from bot.model.question import NO_THREAD, NewQuestion, QuestionRow
+from bot.slack.messages import Chat
+from bot.slack.streams import Streams
 from bot.storage.database import DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import QuestionStore, connection_pool
+from bot.storage.streams import StreamLog
+from bot.streaming.live import LiveAnswers
 from bot.web.metrics import Metrics
 from bot.worker.runner import CommandRunner, StopWatcher
 from bot.worker.worker import MAX_REDELIVERIES, MAX_REDELIVERIES_IN_DELIVERY, QuestionWorker
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question
-from tests.fakes.commands import NO_ADMINS, services
+from tests.fakes.commands import NO_ADMINS, NO_FILES, services
+from tests.fakes.listeners import returning
 from tests.fakes.provider import FakeProvider
 from tests.fakes.rows import claim
 
@@ -116,6 +122,18 @@ class WorkerHarness:
         assert await self.questions.insert(question)
         return question.id
 
+    @property
+    def live(self) -> LiveAnswers:
+        """What shows no text, since nothing here is in a thread."""
+        return LiveAnswers(
+            questions=self.questions,
+            streams=cast("Streams", None),
+            chat=cast("Chat", None),
+            calls=cast("StreamLog", None),
+            stop=returning(None),
+            replace_original=returning(None),
+        )
+
     async def run(self, question: UUID, *, breaks: str = "", error: type[Exception] = RuntimeError) -> str:
         """Work on a question and return the state it is in afterwards; one step of the work may break, once."""
         working = CommandRunner(
@@ -125,6 +143,9 @@ class WorkerHarness:
             commands={command.name: command for command in COMMANDS},
             database_retry=self.database_retry,
             stops=StopWatcher(questions=self.questions),
+            language=returning("en"),
+            thread_history=returning(NO_THREAD),
+            files=NO_FILES,
             cancel_runs=self.ended.append,
             now=lambda: RECORDED_AT,
         )
@@ -136,6 +157,11 @@ class WorkerHarness:
             database_retry=self.database_retry,
             metrics=Metrics(),
             admission=AdmitEveryone(),
+            progress_of=lambda row, take_edit: NULL_PROGRESS,
+            take_edit=returning(None),
+            live=self.live,
+            clear_up=returning(None),
+            home_changed=lambda team_id, user_id: None,
         )
         part, _, step = breaks.partition(".")
         if part:

@@ -18,6 +18,7 @@ from bot.storage.ledger import TELLING_SECONDS, Ledger
 from bot.storage.questions import Pool, connection_pool
 from bot.translation import speaking
 from bot.worker.admin_notices import AdminNotices
+from tests.fakes.listeners import returning
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 
@@ -61,7 +62,9 @@ def watch_of(
     ledger: Ledger, slack: FakeSlack, *, admins: Callable[[str], Awaitable[Sequence[str]]] = one_admin
 ) -> BudgetWatch:
     chat = Chat(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]))
-    notices = AdminNotices(chat=chat, admins=admins, other_admins=no_others)
+    notices = AdminNotices(
+        chat=chat, admins=admins, other_admins=no_others, enter=returning(True), language=returning("en")
+    )
     return BudgetWatch(ledger=ledger, notices=notices, slash="/pplx")
 
 

@@ -16,8 +16,8 @@ from bot.model.question import QuestionRow
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import Pool
-from bot.worker.runner import english
 from tests.fakes.databases import FlakyPool
+from tests.fakes.listeners import returning
 from tests.fakes.rows import row
 from tests.features.digests.examples import read_notices
 from tests.features.digests.harness import DigestHarness
@@ -83,7 +83,7 @@ async def test_an_uninstalled_app_stops_no_other_process(testbed: DigestHarness,
 
 async def test_only_a_run_stops_its_digest(testbed: DigestHarness) -> None:
     notices = StopNoticeCommand(
-        digests=testbed.digests, database_retry=DatabaseRetry(seconds=0), command_label="", language=english
+        digests=testbed.digests, database_retry=DatabaseRetry(seconds=0), command_label="", language=returning("en")
     )
 
     assert testbed.runner().command().on_closed is not None
