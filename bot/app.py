@@ -20,7 +20,7 @@ from bot.blocks.examples import PROMPTS
 from bot.chain import Meter
 from bot.commands import with_built
 from bot.commands.ask import ask_command
-from bot.commands.base import ROOT_COMMAND, Command
+from bot.commands.base import Command
 from bot.commands.routing import first_lane
 from bot.commands.status import Health, StatusCommand
 from bot.delivery.delivery import Delivery, default_routes, digest_route
@@ -62,12 +62,7 @@ from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
 from bot.translation import LANGUAGES, catalogue
-from bot.views import (
-    ask,
-    options,
-    sent,
-    sources,
-)
+from bot.views import ask, options, sent, sources
 from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
@@ -171,6 +166,7 @@ class _Parts:
             ours=lambda: self.installation.identity,
         )
         self.users = SlackUsers(client, profiles=self.profiles)
+        self._show_in_slack()
 
     def _connect_slack(self) -> None:
         """Set the parts that depend on whether there is one workspace with a token, or many that install by OAuth."""
@@ -211,60 +207,55 @@ class _Parts:
         self.read_token = many.registry.token
         self.enter_team, self.find_workspace = many.registry.enter_team, many.registry.of_request
 
-    @cached_property
-    def status_messages(self) -> StatusMessages:
-        return StatusMessages(
+    def _show_in_slack(self) -> None:
+        """Set the parts that post, change, read and delete messages, files and home tabs."""
+        chat, settings = self.chat, self.settings
+        self.status_messages = StatusMessages(
             questions=self.questions,
             database_retry=self.database_retry,
-            chat=self.chat,
+            chat=chat,
             response_urls=self.response_urls,
             slack_api_url=self.slack.api_url,
         )
-
-    @cached_property
-    def withdrawal(self) -> AnswerWithdrawal:
-        return AnswerWithdrawal(questions=self.questions, chat=self.chat, reader=self.thread_reader)
-
-    @cached_property
-    def thread_reader(self) -> ThreadReader:
-        return ThreadReader(
+        self.thread_reader = ThreadReader(
             client=self.client,
-            capped=self.settings.thread_history == "capped",
+            capped=settings.thread_history == "capped",
             may_read=lambda: self.database_retry(self.workspaces.record_thread_read),
         )
-
-    @cached_property
-    def live(self) -> LiveAnswers:
-        return LiveAnswers(
+        self.withdrawal = AnswerWithdrawal(questions=self.questions, chat=chat, reader=self.thread_reader)
+        self.home_tabs = HomeTabs(views=self.views, withdrawal=self.withdrawal, language=self.language)
+        self.live = LiveAnswers(
             questions=self.questions,
             streams=Streams(self.client),
-            chat=self.chat,
+            chat=chat,
             calls=self.stream_log,
             stop=partial(record_stop, questions=self.questions, metrics=self.metrics),
             replace_original=self.status_messages.replace_original,
-            in_channels=self.settings.channel_streaming,
+            in_channels=settings.channel_streaming,
         )
-
-    # People.
-
-    @cached_property
-    def admission(self) -> Admission:
-        return Admission(
+        self.places = QueuePlaces(
+            questions=self.questions,
+            chat=chat,
+            replace_original=self.status_messages.replace_original,
+            start=self.background.start,
+            clock=monotonic,
+        )
+        self.admission = Admission(
             client=self.client,
             installation=self.installation,
             workspaces=self.workspaces,
             preferences=self.preferences_before_ack,
             profiles=self.profiles,
             database_retry=self.database_retry,
-            external=self.settings.allow_external_users,
+            external=settings.allow_external_users,
         )
+        self.files = FileUploader(client=self.client, chat=chat, admits=self.admission.admits, requests=self.before_ack)
 
     # Commands and features.
 
     @cached_property
     def commands(self) -> Sequence[Command[Any, Any]]:
-        built = (*self.built_commands, *(command for one in self.running for command in one.commands))
-        commands = with_built(self.brought.commands, built)
+        commands = with_built(self.brought.commands, (*self.built_commands, *self.feature_commands))
         if not self.replays:
             return commands
         from bot.playground.examples import with_examples
@@ -277,14 +268,9 @@ class _Parts:
         return self.playground is not None and self.settings.keyless
 
     @property
-    def unlisted(self) -> Iterator[Command[Any, Any]]:
-        """Yield the features' commands that the app itself runs and nobody can type."""
-        typed = {command.name for command in self.brought.commands}
-        return (command for one in self.running for command in one.commands if command.name not in typed)
-
-    @property
-    def slash_command(self) -> str:
-        return f"/{self.settings.command_prefix}{ROOT_COMMAND}"
+    def feature_commands(self) -> Iterator[Command[Any, Any]]:
+        """Yield the features' commands, including those that the app itself runs and nobody can type."""
+        return (command for one in self.running for command in one.commands)
 
     @property
     def built_commands(self) -> Iterator[Command[Any, Any]]:
@@ -303,15 +289,6 @@ class _Parts:
             budgets=self.budgets,
             limits=self.limiter.uses,
         ).command()
-
-    @cached_property
-    def files(self) -> FileUploader:
-        return FileUploader(
-            client=self.client,
-            chat=self.chat,
-            admits=self.admission.admits,
-            requests=self.before_ack,
-        )
 
     @cached_property
     def troubles(self) -> Health:
@@ -367,14 +344,12 @@ class _Parts:
     def periodic(self) -> Sequence[Periodic]:
         spending = SpendingWatch(ledger=self.meter.ledger, limiter=self.limiter, notices=self.notices)
         return (
+            Periodic(name="installation", run=self.installation.run),
+            Periodic(name="retention", run=Retention(pool=self.work, days=self.settings.retention_days).run),
             Periodic(name="spending", run=partial(watch, spending.look)),
             Periodic(name="places", run=self.places.run),
             *(work for one in self.running for work in one.periodic),
         )
-
-    @cached_property
-    def home_tabs(self) -> HomeTabs:
-        return HomeTabs(views=self.views, withdrawal=self.withdrawal, language=self.language)
 
     # The worker.
 
@@ -391,10 +366,10 @@ class _Parts:
             questions=self.questions,
             chain=self.search.chain,
             admins=self.admins,
-            commands={command.name: command for command in (*self.unlisted, *self.commands)},
+            commands={command.name: command for command in (*self.feature_commands, *self.commands)},
             database_retry=DatabaseRetry(seconds=RUN_SECONDS),
             stops=StopWatcher(questions=self.questions),
-            umbrella=self.slash_command,
+            umbrella=self.core.slash,
             reasoning_effort=settings.reasoning_effort,
             thread_history=thread_history.before,
             stages=partial(QuestionStages, stages=self.stages, database_retry=self.database_retry),
@@ -487,16 +462,6 @@ class _Parts:
     @cached_property
     def app(self) -> AsyncApp:
         return bolt_app(self.slack, self.client, self.listener_context, self.surfaces)
-
-    @cached_property
-    def places(self) -> QueuePlaces:
-        return QueuePlaces(
-            questions=self.questions,
-            chat=self.chat,
-            replace_original=self.status_messages.replace_original,
-            start=self.background.start,
-            clock=monotonic,
-        )
 
     @cached_property
     def listener_context(self) -> ListenerContext:
@@ -650,10 +615,11 @@ async def compose(
             providers=search.providers,
             questions=parts.questions,
             jobs=jobs,
-            attempt_log=attempt_log,
-            audit=AuditWriter(audit=parts.audit),
-            retention=Retention(pool=work, days=settings.retention_days),
             periodic=parts.periodic,
+            written=(
+                Periodic(name="attempts", run=attempt_log.run),
+                Periodic(name="audit", run=AuditWriter(audit=parts.audit).run),
+            ),
             installation=parts.installation,
             server=parts.server if http else None,
             socket=parts.socket if http else None,

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import Error
 
-from bot.audit import AuditWriter
 from bot.errors import CannotListen
 from bot.services import check_models
 from bot.slack.connection import SocketMode
-from bot.storage.attempts import AttemptLog
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
-from bot.storage.retention import Retention
 from bot.web.server import Server
 from perplexity.providers.base import Provider
 
@@ -65,16 +62,17 @@ async def watch(look: Callable[[], Awaitable[None]]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """Everything that runs in one process, built but not started."""
+    """Everything that runs in one process, built but not started.
+
+    `written` is work that writes what the other work records, so it ends last.
+    """
 
     playground: Playground | None
     providers: Sequence[Provider]
     questions: QuestionStore
     jobs: JobQueue
-    attempt_log: AttemptLog
-    audit: AuditWriter
-    retention: Retention
     periodic: Sequence[Periodic]
+    written: Sequence[Periodic]
     installation: Installation | Workspaces
     server: Server | None
     socket: SocketMode | None = None
@@ -91,15 +89,10 @@ class Application:
         await self.installation.start()
         workers = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = _task("sweep", partial(self.jobs.recover_stalled, self.questions))
-        tasks = [
-            _task("installation", self.installation.run),
-            _task("retention", self.retention.run),
-            *(_task(one.name, one.run) for one in self.periodic),
-        ]
+        tasks = [_task(one.name, one.run) for one in self.periodic]
         if self.playground is not None:
             tasks.append(_task("playground", self.playground.keep_messages))
-        # These tasks write what the other tasks record, so they end last.
-        written = [_task("attempts", self.attempt_log.run), _task("audit", self.audit.run)]
+        written = [_task(one.name, one.run) for one in self.written]
         models = asyncio.create_task(check_models(self.providers))
         ready()
         try:

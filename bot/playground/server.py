@@ -76,6 +76,25 @@ def may_read(headers: CIMultiDictProxy[str]) -> bool:
     return headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
 
 
+Refuse = Callable[[web.Request], str]
+"""A rule of access: it returns why a request is refused, empty if it is not."""
+
+
+def guarded(handler: Handler, *rules: Refuse) -> Handler:
+    """Wrap a handler so that it answers only the requests that no rule refuses; the rules are asked in their order."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        reason = next(filter(None, (refuse(request) for refuse in rules)), "")
+        return web.Response(status=403, text=reason) if reason else await handler(request)
+
+    return answer
+
+
+def refuse_other_pages(request: web.Request) -> str:
+    """Refuse senders that may not read the stream and files."""
+    return "" if may_read(request.headers) else ONLY_THE_PAGE
+
+
 def _origin(text: str) -> tuple[str, str, int] | None:
     """Parse an origin; return None for `null`, and for a URL with more than scheme, host and port."""
     try:
@@ -182,23 +201,25 @@ class Playground:
 
     def routes(self) -> list[web.RouteDef]:
         """Return every route; all are under /playground, except the redirect from `/`."""
+        host, cookie = self._refuse_host, self._refuse_without_cookie
+        reads, acts = refuse_other_pages, self._refuse_other_origins
         return [
-            web.get("/", self._loopback_only(self._home)),
-            web.get(PREFIX, self._loopback_only(self._page)),
-            web.get(PREFIX + "/archives/{channel}/{message}", self._loopback_only(self._with_cookie(self._permalink))),
-            web.get(PREFIX + "/static/{name}", self._loopback_only(self._with_cookie(self._static))),
-            web.get(PREFIX + "/files/{id}", self._loopback_only(self._with_cookie(self._file))),
-            web.get(PREFIX + "/docs/{team}/{id}", self._loopback_only(self._with_cookie(self._file))),
-            web.get(PREFIX + "/events", self._loopback_only(self._with_cookie(self._events))),
-            web.post(PREFIX + "/say", self._loopback_only(self._with_cookie(self._page_only(self._post)))),
-            web.post(PREFIX + "/open", self._loopback_only(self._with_cookie(self._page_only(self._open)))),
-            web.post(PREFIX + "/stop", self._loopback_only(self._with_cookie(self._page_only(self._stop)))),
-            web.post(PREFIX + "/click", self._loopback_only(self._with_cookie(self._page_only(self._click)))),
-            web.post(PREFIX + "/shortcut", self._loopback_only(self._with_cookie(self._page_only(self._use_shortcut)))),
-            web.post(PREFIX + "/press", self._loopback_only(self._with_cookie(self._page_only(self._press)))),
-            web.post(PREFIX + "/submit", self._loopback_only(self._with_cookie(self._page_only(self._submit)))),
-            web.post(PREFIX + "/close", self._loopback_only(self._with_cookie(self._page_only(self._close)))),
-            *self._endpoints.routes(lambda handler: self._loopback_only(self._programs_only(handler)), prefix=PREFIX),
+            web.get("/", guarded(self._home, host)),
+            web.get(PREFIX, guarded(self._page, host)),
+            web.get(PREFIX + "/archives/{channel}/{message}", guarded(self._permalink, host, cookie)),
+            web.get(PREFIX + "/static/{name}", guarded(self._static, host, cookie)),
+            web.get(PREFIX + "/files/{id}", guarded(self._file, host, cookie, reads)),
+            web.get(PREFIX + "/docs/{team}/{id}", guarded(self._file, host, cookie, reads)),
+            web.get(PREFIX + "/events", guarded(self._events, host, cookie, reads)),
+            web.post(PREFIX + "/say", guarded(_with_body(self._post), host, cookie, acts)),
+            web.post(PREFIX + "/open", guarded(_with_body(self._open), host, cookie, acts)),
+            web.post(PREFIX + "/stop", guarded(_with_body(self._stop), host, cookie, acts)),
+            web.post(PREFIX + "/click", guarded(_with_body(self._click), host, cookie, acts)),
+            web.post(PREFIX + "/shortcut", guarded(_with_body(self._use_shortcut), host, cookie, acts)),
+            web.post(PREFIX + "/press", guarded(_with_body(self._press), host, cookie, acts)),
+            web.post(PREFIX + "/submit", guarded(_with_body(self._submit), host, cookie, acts)),
+            web.post(PREFIX + "/close", guarded(_with_body(self._close), host, cookie, acts)),
+            *self._endpoints.routes(lambda handler: guarded(handler, host, self._refuse_browsers), prefix=PREFIX),
         ]
 
     async def keep_messages(self) -> None:
@@ -219,56 +240,21 @@ class Playground:
         self._save()
         await self._sender.close()
 
-    def _loopback_only(self, handler: Handler) -> Handler:
-        async def guarded(request: web.Request) -> web.StreamResponse:
-            if not (self.allow_any_host or names_loopback(request.headers.get("Host", ""))):
-                return web.Response(status=403, text="The playground is served on loopback names only.")
-            return await handler(request)
+    def _refuse_host(self, request: web.Request) -> str:
+        served = self.allow_any_host or names_loopback(request.headers.get("Host", ""))
+        return "" if served else "The playground is served on loopback names only."
 
-        return guarded
+    def _refuse_without_cookie(self, request: web.Request) -> str:
+        given = request.cookies.get(self._cookie, "")
+        return "" if hmac.compare_digest(given.encode(), self._token.encode()) else NO_COOKIE
 
-    def _with_cookie(self, handler: Handler) -> Handler:
-        """Wrap a handler so that it serves only browsers with the page's cookie."""
-
-        async def guarded(request: web.Request) -> web.StreamResponse:
-            return await handler(request) if self._is_let_in(request) else web.Response(status=403, text=NO_COOKIE)
-
-        return guarded
-
-    def _is_let_in(self, request: web.Request) -> bool:
-        return hmac.compare_digest(request.cookies.get(self._cookie, "").encode(), self._token.encode())
-
-    def _page_only(self, handler: Callable[[dict[str, Any], Channel], Awaitable[None]]) -> Handler:
-        """Wrap a handler that only the page may call; it gets the JSON body and the channel named in the body."""
-
-        async def from_page(request: web.Request) -> web.StreamResponse:
-            if not self._is_same_origin(request):
-                return web.Response(status=403, text=ONLY_THE_PAGE)
-            try:
-                body = request_parsing.json_object(await request_parsing.read_body(request))
-                channel = CHANNELS.get(request_parsing.text_of(body, "channel"))
-                if channel is None:
-                    return web.Response(status=400, text="This channel does not exist.")
-                await handler(body, channel)
-                return web.Response(status=204)
-            except request_parsing.BadInput as bad:
-                return web.Response(status=400, text=f"This was not sent. {bad}.")
-
-        return from_page
-
-    def _programs_only(self, handler: Handler) -> Handler:
-        """Wrap a handler for programs, which send no Origin; refuse pages of other sites."""
-
-        async def from_app(request: web.Request) -> web.StreamResponse:
-            if request_parsing.is_from_browser(request.headers) and not self._is_same_origin(request):
-                return web.Response(status=403, text=ONLY_THE_PAGE)
-            return await handler(request)
-
-        return from_app
-
-    def _is_same_origin(self, request: web.Request) -> bool:
+    def _refuse_other_origins(self, request: web.Request) -> str:
         forwarded = request.headers.get("X-Forwarded-Proto") if self.allow_any_host else None
-        return is_same_origin(request.headers, scheme=forwarded or request.scheme)
+        return "" if is_same_origin(request.headers, scheme=forwarded or request.scheme) else ONLY_THE_PAGE
+
+    def _refuse_browsers(self, request: web.Request) -> str:
+        """Refuse pages of other sites; programs, which send no Origin, are served."""
+        return self._refuse_other_origins(request) if request_parsing.is_from_browser(request.headers) else ""
 
     async def _home(self, _: web.Request) -> web.StreamResponse:
         return web.Response(status=302, headers={"Location": PREFIX})
@@ -280,7 +266,7 @@ class Playground:
                 self._cookie, self._token, path=PREFIX, max_age=YEAR_SECONDS, httponly=True, samesite="Strict"
             )
             return response
-        if not self._is_let_in(request):
+        if self._refuse_without_cookie(request):
             headers = {**SAFE_HEADERS, "Cache-Control": "no-store"}
             return web.Response(text=NO_COOKIE, content_type="text/html", headers=headers)
         return web.FileResponse(STATIC / "index.html", headers={**SAFE_HEADERS, "Cache-Control": "no-cache"})
@@ -299,8 +285,6 @@ class Playground:
         return web.FileResponse(path, headers={**SAFE_HEADERS, "Cache-Control": "no-cache"})
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
-        if not may_read(request.headers):
-            return web.Response(status=403, text=ONLY_THE_PAGE)
         file = self._timeline.files.find(request.match_info["id"])
         if file is None:
             return web.Response(status=404, text="This file is no longer kept. Save it again.")
@@ -308,8 +292,6 @@ class Playground:
         return web.Response(body=file.content, content_type=file.mime_type, charset="utf-8", headers=headers)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        if not may_read(request.headers):
-            return web.Response(status=403, text=ONLY_THE_PAGE)
         # `is_closing` notices a closed page at once; the stream notices it only at its next write.
         if sum(not transport.is_closing() for transport in self._streams) >= MAX_STREAMS:
             return web.Response(status=429, text="Too many pages are open. Close one, then reload this one.")
@@ -398,6 +380,23 @@ class Playground:
         if action is None:
             raise web.HTTPConflict(text="That button is gone.")
         await self._conversation.click(message, action, channel=channel)
+
+
+def _with_body(act: Callable[[dict[str, Any], Channel], Awaitable[None]]) -> Handler:
+    """Return the handler of an action of the page, which gets the JSON body and the channel named in the body."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        try:
+            body = request_parsing.json_object(await request_parsing.read_body(request))
+            channel = CHANNELS.get(request_parsing.text_of(body, "channel"))
+            if channel is None:
+                return web.Response(status=400, text="This channel does not exist.")
+            await act(body, channel)
+            return web.Response(status=204)
+        except request_parsing.BadInput as bad:
+            return web.Response(status=400, text=f"This was not sent. {bad}.")
+
+    return answer
 
 
 def _message_from_page(body: dict[str, Any], channel: Channel) -> SlackMessage:

@@ -171,15 +171,15 @@ class FileUploader:
 
     async def _send(self, file: MarkdownFile, user_id: str, on_failure: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self._upload(file, channel=await self.chat.open_direct_message(user_id))
+            uploaded = await self.client.files_upload_v2(
+                channel=await self.chat.open_direct_message(user_id),
+                file=file.data or file.content.encode(),
+                filename=file.name,
+                title=file.title,
+            )
+            if not uploaded.get("ok"):
+                raise SlackClientError("the upload was not completed")
         except FAILURES as error:
             self.granted.discard(workspace_key())
             log.warning("file.not_sent", extra={"error": type(error).__name__})
             await on_failure()
-
-    async def _upload(self, file: MarkdownFile, *, channel: str) -> None:
-        uploaded = await self.client.files_upload_v2(
-            channel=channel, file=file.data or file.content.encode(), filename=file.name, title=file.title
-        )
-        if not uploaded.get("ok"):
-            raise SlackClientError("the upload was not completed")
