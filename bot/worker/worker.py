@@ -10,8 +10,7 @@ from typing import Protocol
 from uuid import UUID, uuid4
 
 from bot.commands.base import Progress
-from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
-from bot.delivery.routes import leaves_placeholder
+from bot.delivery.delivery import ClaimLost, Delivery, FirstPost, leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import Interrupted, NotOurs, Undecryptable
 from bot.model.membership import Asker, working_for
