@@ -151,10 +151,10 @@ def parse(text: str) -> AskRequest:
             filters=parse_filters(arguments),
             standalone=standalone_about(*split_quoted(arguments.text)),
         )
-        target = resolve(model, reasoning=reasoning)
+        target = resolve(model, reasoning=reasoning) if model is not None else None
     if agent and (reasoning or model):
         raise _contradiction(AGENT, REASONING if reasoning else named, _("the agent has a model of its own"))
-    if reasoning and not target.slow:
+    if reasoning and target is not None and not target.slow:
         raise _contradiction(REASONING, named, _("{model} does not reason").format(model=inline_code(target.name)))
     return AskRequest(question=question, agent=agent, **parse_visibility(arguments))
 
