@@ -127,8 +127,8 @@ def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
 
     from bot.errors import SocketRefused
     from bot.settings import SettingsError
-    from bot.storage.database import DatabaseNewer, MigrationRefused
     from bot.storage.embedded import NoEmbeddedServer
+    from bot.storage.migrate import DatabaseNewer, MigrationRefused
 
     try:
         return _run_and_print(parsed, stop)
@@ -264,7 +264,7 @@ def _parse_https(url: str) -> str:
 
 
 def _parse_dollars(amount: str) -> int:
-    from bot.budgets.amounts import parse_amount
+    from bot.budgets import parse_amount
 
     try:
         return parse_amount(amount)
@@ -418,7 +418,7 @@ async def _with_first_budget(settings: Settings, conninfo: str) -> tuple[Setting
     A new installation begins with a first budget per person and day. If the settings set a budget per person and day,
     they are returned unchanged. The line is empty unless the first budget is in force.
     """
-    from bot.budgets.sentences import first_budget_sentence
+    from bot.budgets import first_budget_sentence
     from bot.commands.base import ROOT_COMMAND
     from bot.storage.budgets import first_budget_in_force, with_first_budget
     from bot.storage.database import connect

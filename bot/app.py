@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import ClientSession, web
 from slack_bolt.async_app import AsyncApp
 
-from bot.audit import AuditWriter
 from bot.blocks.escaping import sanitize_view
 from bot.blocks.examples import PROMPTS
 from bot.chain import Meter
@@ -46,16 +45,13 @@ from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
 from bot.slack.users import MAX_ADMINS, AdminList, Admins, Profiles, SlackUsers, UserGroups
 from bot.slack.views import Views
-from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
-from bot.storage.choices import ChoiceStore
-from bot.storage.database import DatabaseRetry
+from bot.storage.calls import AttemptLog, AttemptStore, PostgresLimiter
 from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
-from bot.storage.limiter import PostgresLimiter
-from bot.storage.preferences import PreferenceStore, app_defaults
-from bot.storage.questions import Pool, QuestionStore, connection_pool, fair_share
+from bot.storage.preferences import ChoiceStore, PreferenceStore, app_defaults
+from bot.storage.questions import DatabaseRetry, Pool, QuestionStore, connection_pool, fair_share
 from bot.storage.ratings import ratings_of_team
 from bot.storage.retention import Retention
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
@@ -128,19 +124,20 @@ class _Parts:
         settings, work, acks, many = self.settings, self.work, self.acks, self.settings.oauth_configured
         share = fair_share(settings)
         key = settings.audit_key
-        lanes = partial(
+        stores = partial(
             QuestionStore,
             share=share,
+            lanes=self.limiter.lanes,
             lane=partial(
                 first_lane,
                 providers=self.search.providers,
-                limiter=self.limiter,
+                lanes=self.limiter.lanes,
                 shares=settings.retention_days > 0,
             ),
             wait_seconds=settings.wait_seconds,
         )
-        self.questions = lanes(work, add_lane=self.limiter.add_lane, keeps_text=settings.retention_days > 0, many=many)
-        self.received = lanes(acks, add_lane=replace(self.limiter, pool=acks).add_lane)
+        self.questions = stores(work, keeps_text=settings.retention_days > 0, many=many)
+        self.received = stores(acks)
         self.stages, self.attempts = StageStore(work), AttemptStore(work)
         self.audit = AuditStore(work, key=None if key is None else key.get_secret_value())
         self.budgets = BudgetStore(work, budgets=settings.budgets)
@@ -618,7 +615,7 @@ async def compose(
             periodic=parts.periodic,
             written=(
                 Periodic(name="attempts", run=attempt_log.run),
-                Periodic(name="audit", run=AuditWriter(audit=parts.audit).run),
+                Periodic(name="audit", run=parts.audit.run),
             ),
             installation=parts.installation,
             server=parts.server if http else None,

@@ -24,9 +24,7 @@ from types import TracebackType
 from typing import Self
 from uuid import UUID, uuid4
 
-from bot.budgets.amounts import MAX_DOLLARS, MICROS
-from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH, cheaper
-from bot.budgets.sentences import over_budget_sentence
+from bot.budgets import CEILINGS, FAST, MAX_DOLLARS, MICROS, POSTS, REASONING, SEARCH, cheaper, over_budget_sentence
 from bot.commands.base import SearchingAgent, Services
 from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
 from bot.model.membership import current_scope
@@ -46,8 +44,8 @@ from bot.model.spending import (
 from bot.preferences import Restricting, excludes_posts
 from bot.privacy.redaction import NO_REDACTION, Redactor
 from bot.privacy.sent_requests import Redacting, current_sent_log
-from bot.storage.database import DatabaseRetry
 from bot.storage.ledger import Ledger, LedgerAway
+from bot.storage.questions import DatabaseRetry
 from bot.translation import N_
 from bot.translation import gettext as _
 from perplexity.errors import (

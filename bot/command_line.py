@@ -76,7 +76,7 @@ def open_migrated(
     settings: Settings, stop: StopSignals | None = None, *, tell: Callable[[str], None]
 ) -> Iterator[OpenDatabase]:
     """Open the database and migrate it; `tell` reports a database newer than this version. Raises `Stopped`."""
-    from bot.storage.database import database_is_newer, migrate
+    from bot.storage.migrate import database_is_newer, migrate
 
     stop = stop or StopSignals()
     with open_database(settings, stop) as (conninfo, described):

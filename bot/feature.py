@@ -19,8 +19,7 @@ from bot.listeners.intake import Admission
 from bot.listeners.slash import Opening
 from bot.manifest import SHORTCUTS, Offers, Shortcut
 from bot.model.admin import FindProblems, LaneUse, Problem
-from bot.model.home import HomeSection, Place
-from bot.model.message import Block
+from bot.model.message import Block, HomeSection, Place
 from bot.model.spending import Spending
 from bot.process import Periodic
 from bot.settings import Settings

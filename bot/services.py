@@ -13,14 +13,14 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from bot.budgets.ceilings import AGENT
+from bot.budgets import AGENT
 from bot.chain import Chain, Meter, PaidCall, posts_within_budget, within_budget
 from bot.commands.base import DisabledAgent, SearchingAgent, Services
 from bot.commands.routing import slash_commands
 from bot.manifest import Offers, manifest
 from bot.slack.connection import SlackConnection
-from bot.storage.limiter import PostgresLimiter
-from bot.storage.questions import Pool
+from bot.storage.calls import PostgresLimiter
+from bot.storage.questions import Lanes, Pool
 from perplexity.deepdive.pipeline import open_deepdive_runner
 from perplexity.deepdive.types import Persona
 from perplexity.errors import Attempt, PerplexityError
@@ -61,10 +61,12 @@ def open_limiter(settings: Settings, pool: Pool) -> PostgresLimiter:
     ]
     return PostgresLimiter(
         pool=pool,
-        keys={PROVIDERS[name].title: key for name, key in keys.items()},
-        addresses={PROVIDERS[name].title: url for name, url in urls.items()},
-        limits=settings.limits,
-        stand_ins=writers[:-1],
+        lanes=Lanes(
+            keys={PROVIDERS[name].title: key for name, key in keys.items()},
+            addresses={PROVIDERS[name].title: url for name, url in urls.items()},
+            limits=settings.limits,
+            stand_ins=writers[:-1],
+        ),
         wait_seconds=settings.wait_seconds,
     )
 

@@ -21,8 +21,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from bot.storage.database import migrate
 from bot.storage.embedded import embedded_server
+from bot.storage.migrate import migrate
 from tests.browser.chromium import artifacts, browser
 from tests.driver import features, harness, perplexity, session, settings, slack, workspace
 from tests.fakes.databases import Databases

@@ -8,10 +8,8 @@ from bot.blocks.elements import join_lines, markdown, section, spoken
 from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
 from bot.blocks.markdown.render import table_cell
 from bot.blocks.words import spending_sentence, warning
-from bot.model.admin import LaneUse, Problem
+from bot.model.admin import NO_FEEDBACK, REASONS, BadAnswer, Feedback, LaneUse, Problem, ProviderStats, Rating
 from bot.model.message import Block, OutgoingMessage
-from bot.model.provider_stats import ProviderStats
-from bot.model.ratings import NO_FEEDBACK, REASONS, BadAnswer, Feedback, Rating
 from bot.model.spending import Spending
 from bot.translation import N_, day, figures, money, number, percent
 from bot.translation import gettext as _

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from bot.budgets.amounts import format_rounded
+from bot.budgets import format_rounded
 from bot.model.spending import Spending
 from bot.translation import N_, day, money, ngettext
 from bot.translation import gettext as _

@@ -51,8 +51,7 @@ from bot.commands.parsing import (
 )
 from bot.errors import Refused, UsageError
 from bot.model.message import Audience
-from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
-from bot.model.results import SearchPage
+from bot.model.question import AnswerButtons, SearchPage, StreamEnding, Thread, Turn
 from bot.preferences import Preferred, allowed_pages, allows_all
 from bot.storage.preferences import PreferenceStore
 from bot.translation import N_

@@ -15,8 +15,7 @@ from bot.blocks.elements import section, spoken, stop_button
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.errors import AgentNotSetUp, UsageError
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.question import AnswerButtons, QuestionRow, StreamEnding, Thread, Turn
-from bot.model.results import KeptResult
+from bot.model.question import AnswerButtons, KeptResult, QuestionRow, StreamEnding, Thread, Turn
 from bot.preferences import Preferred
 from bot.translation import N_
 from bot.translation import gettext as _

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bot.commands.parsing import quote_message
-from bot.model.question import NO_THREAD, Thread, Turn
-from bot.model.results import SearchPage
+from bot.model.question import NO_THREAD, SearchPage, Thread, Turn
 from bot.translation import N_
 from bot.translation import gettext as _
 from perplexity.citations import drop_markers, number_citations

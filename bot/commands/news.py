@@ -26,8 +26,7 @@ from bot.commands.parsing import (
     write_command,
 )
 from bot.model.message import Audience
-from bot.model.question import AnswerButtons
-from bot.model.results import SearchPage
+from bot.model.question import AnswerButtons, SearchPage
 from bot.preferences import Preferred
 from bot.translation import N_
 from perplexity.filters import Filters

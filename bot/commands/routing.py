@@ -20,7 +20,7 @@ from bot.commands.parsing import PRIVATE, PUBLIC, is_help_request
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion
-from bot.storage.limiter import PostgresLimiter
+from bot.storage.questions import Lanes
 from bot.translation import N_
 from bot.translation import gettext as _
 from perplexity.formatting import closest_match
@@ -219,9 +219,7 @@ FIRST_CALLS: Mapping[str, CallKind] = {
 """The kind of a command's first request to a service."""
 
 
-def first_lane(
-    question: NewQuestion, *, providers: Sequence[Provider], limiter: PostgresLimiter, shares: bool
-) -> str | None:
+def first_lane(question: NewQuestion, *, providers: Sequence[Provider], lanes: Lanes, shares: bool) -> str | None:
     """Return the lane of a question's first call for the current workspace; None if the question needs no turn.
 
     With `shares`, answers to questions that the app itself offers are shared. Such a question takes its turn only while
@@ -229,7 +227,7 @@ def first_lane(
     """
     kind = None if shares and is_offered(question.command, question.text) else FIRST_CALLS.get(question.command)
     first = next((one for one in providers if kind in one.capabilities), None)
-    return limiter.lane(first.name, kind) if first is not None and kind is not None else None
+    return lanes.lane(first.name, kind) if first is not None and kind is not None else None
 
 
 MAX_TALK_LENGTH = 150

@@ -20,8 +20,7 @@ from bot.commands.parsing import (
 )
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.model.question import AnswerButtons
-from bot.model.results import SearchPage
+from bot.model.question import AnswerButtons, SearchPage
 from bot.preferences import Preferred
 from bot.translation import N_
 from bot.translation import gettext as _

@@ -6,19 +6,17 @@ from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from bot.blocks.status import status_message
-from bot.budgets.amounts import format_amount
+from bot.budgets import format_amount
 from bot.commands.base import Command, CommandContext, Reply, free_subcommand
 from bot.commands.help import text_message
 from bot.commands.parsing import parse_nothing
-from bot.model.admin import FindProblems, LaneUse, Problem
+from bot.model.admin import Feedback, FindProblems, LaneUse, Problem, ProviderStats
 from bot.model.message import Audience
-from bot.model.provider_stats import ProviderStats
-from bot.model.ratings import Feedback
 from bot.model.spending import Budgets, Spending
 from bot.slack.users import Admins
-from bot.storage.attempts import LAST_CALLS, AttemptStore
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
+from bot.storage.calls import LAST_CALLS, AttemptStore
 from bot.translation import N_, money
 from bot.translation import gettext as _
 

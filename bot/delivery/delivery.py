@@ -38,8 +38,7 @@ from bot.slack.messages import (
     is_slack_url,
 )
 from bot.slack.streams import Streams
-from bot.storage.database import DatabaseRetry
-from bot.storage.questions import QuestionStore
+from bot.storage.questions import DatabaseRetry, QuestionStore
 
 log = logging.getLogger(__name__)
 

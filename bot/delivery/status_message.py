@@ -27,8 +27,8 @@ from bot.slack.messages import (
     has_arrived,
     is_slack_url,
 )
-from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import QuestionStore
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import DatabaseRetry, QuestionStore
 from perplexity.errors import RequestCancelled
 
 log = logging.getLogger(__name__)

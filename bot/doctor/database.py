@@ -12,9 +12,10 @@ from psycopg.rows import DictRow
 from bot.blocks.messages import LATE_AFTER_SECONDS
 from bot.doctor.checks import Context, Finding, failure, ok, reading_database, skipped, warning
 from bot.settings import Settings
-from bot.storage.attempts import read_admin_issues
-from bot.storage.database import all_migrations, applied_migrations, is_pooled, newer
+from bot.storage.calls import read_admin_issues
 from bot.storage.embedded import NoEmbeddedServer, require_embedded
+from bot.storage.migrate import all_migrations, applied_migrations, newer
+from bot.storage.questions import is_pooled
 from perplexity.formatting import pluralize
 
 

@@ -20,8 +20,7 @@ from typing import Any, TextIO
 from slack_sdk.errors import SlackApiError
 
 from bot.blocks.elements import context, primary_button, section
-from bot.budgets.amounts import format_amount
-from bot.budgets.ceilings import CEILINGS, FAST
+from bot.budgets import CEILINGS, FAST, format_amount
 from bot.chain import micros
 from bot.doctor.checks import Finding, Severity, failure, finding_lines, ok, skipped
 from bot.doctor.slack import api_error_name

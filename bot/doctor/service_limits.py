@@ -11,7 +11,8 @@ from psycopg.rows import DictRow
 from bot.blocks.status import service_line
 from bot.doctor.checks import Context, Finding, ok, reading_database, warning
 from bot.model.admin import LaneUse
-from bot.storage.limiter import lane_name, read_uses
+from bot.storage.calls import read_uses
+from bot.storage.questions import lane_name
 from perplexity.formatting import pluralize
 from perplexity.limiter import CallKind
 from perplexity.providers import PROVIDERS

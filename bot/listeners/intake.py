@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks import escaping
-from bot.budgets.sentences import too_fast_sentence
+from bot.budgets import too_fast_sentence
 from bot.commands.help import MAX_LISTED, text_message
 from bot.delivery.queue_place import PlaceMessage, place_sentence
 from bot.model.audit import Change
@@ -42,10 +42,10 @@ from bot.model.question import (
 )
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.slack.users import USER_GONE_ERRORS, Profiles
-from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import WorkspaceStore
 from bot.storage.preferences import PreferenceStore
-from bot.storage.questions import USER_TEAM_SECONDS, QuestionStore
+from bot.storage.questions import USER_TEAM_SECONDS, DatabaseRetry, QuestionStore
 from bot.translation import N_, speak
 from bot.translation import gettext as _
 from bot.web.metrics import Metrics

@@ -1,11 +1,12 @@
-"""A Slack message to post: Block Kit blocks and the text that replaces them in notifications."""
+"""What the app shows in Slack: messages with their Block Kit blocks, prompts, files, and sections of the home tab."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from io import IOBase
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Block = dict[str, Any]
 """A Block Kit block as plain JSON: the SDK's models drop block types that they do not know."""
@@ -50,3 +51,32 @@ class MarkdownFile:
     title: str
     content: str = ""
     data: IOBase | None = None
+
+
+Place = Literal["top", "page", "end", "admin", "admin_end"]
+"""The place of a section in the home tab.
+
+`top` is the first row, `page` the person's own page, and `end` the last row of that page. On the page for admins,
+`admin` is above the workspace's use, and `admin_end` below it.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomeSection:
+    """A section of the home tab; `blocks` returns its blocks, given the ids of the workspace and the person.
+
+    At a place that is a row, the blocks are buttons. `blocks` of a section for admins is called only after a check that
+    the person is an admin; buttons among its blocks go into the row of buttons that open complete lists.
+    """
+
+    place: Place
+    blocks: Callable[[str, str], Awaitable[Sequence[Block]]]
+
+
+def always(blocks: Callable[[], Sequence[Block]]) -> Callable[[str, str], Awaitable[Sequence[Block]]]:
+    """Return the `blocks` function of a section whose blocks differ between people only in their language."""
+
+    async def shown(_: str, __: str) -> Sequence[Block]:
+        return blocks()
+
+    return shown

@@ -21,8 +21,7 @@ from bot.blocks.elements import context
 from bot.commands.base import Command, CommandContext, Progress, Reply, Stats
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.question import RECORDED, AnswerButtons
-from bot.model.results import SearchPage
+from bot.model.question import RECORDED, AnswerButtons, SearchPage
 from bot.translation import N_
 from bot.translation import gettext as _
 from perplexity.deepdive.pipeline import DeepDiveRunner

@@ -424,7 +424,7 @@ TABLES: Mapping[str, Table] = {
         columns=_columns(none="id last_heartbeat"),
     ),
 }
-"""The tables in the order in which transactions lock them (`bot.storage.database.LOCK_ORDER`)."""
+"""The tables in the order in which transactions lock them (`bot.storage.migrate.LOCK_ORDER`)."""
 
 
 def assignments(values: Mapping[str, LiteralString]) -> LiteralString:

@@ -1,7 +1,8 @@
-"""The writer of the audit log: it moves recorded events into the chains of the workspaces."""
+"""The writer of the audit log: in the background, it moves recorded events into the hash chains of the workspaces."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
 
 from bot.model.admin import DIRECT
@@ -26,6 +27,7 @@ from bot.model.audit import (
     without_people,
 )
 from bot.storage.audit import head_of, read_health, record_change, save_head, signing_key
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
 
 log = logging.getLogger(__name__)
@@ -38,6 +40,9 @@ HELD_SECONDS = 60.0
 
 HEAD_LOG_SECONDS = 60.0
 """The shortest time between two log lines with the head of a workspace."""
+
+PAUSE_SECONDS = 1.0
+"""The pause before the writer looks for new entries again."""
 
 _WAITING = "SELECT EXISTS (SELECT 1 FROM audit_outbox WHERE team_id <> ALL(%(held)s)) AS waits"
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(6907) AS locked"
@@ -122,6 +127,21 @@ class AuditStore:
         self._clock = clock
         self._held: dict[str, float] = {}
         self._logged: dict[str, float] = {}
+
+    async def run(self) -> None:
+        """Chain the events that any process has recorded, about once a second, until cancelled.
+
+        Failures are logged and retried. Events are recorded even while this task does not run.
+        """
+        while True:
+            try:
+                while await self.write():
+                    pass
+            except DATABASE_UNAVAILABLE as error:
+                log.warning("audit.away", extra={"error": type(error).__name__})
+            except Error as error:
+                log.error("audit.not_written", extra={"error": type(error).__name__})
+            await asyncio.sleep(PAUSE_SECONDS)
 
     async def write(self) -> int:
         """Chain the waiting events, at most `BATCH`; return their number. Raises database errors."""

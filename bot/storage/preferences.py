@@ -1,4 +1,7 @@
-"""The tables of the settings of people, channels and workspaces, which are validated when read and written."""
+"""The settings of people, channels and workspaces, and each person's latest choices in the modal for questions.
+
+Settings are validated when they are read and written.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from typing import Any, LiteralString
 from psycopg.types.json import Jsonb
 
 from bot.model.audit import Change
-from bot.model.question import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences, WorkspaceSettings
+from bot.model.question import NO_PREFERENCES, ChannelSettings, Choice, PersonSettings, Preferences, WorkspaceSettings
 from bot.preferences import S, changes, load_channel, load_person, load_workspace
 from bot.settings import Settings
 from bot.storage.audit import record_change
-from bot.storage.questions import Pool
+from bot.storage.questions import Pool, storable
 
 _READ = """
     SELECT
@@ -151,3 +154,29 @@ def _without_text(settings: dict[str, Any]) -> dict[str, Any]:
 def _differ(names: Iterable[str], one: object, other: object) -> bool:
     """Return whether any of the named settings differs between two objects."""
     return any(getattr(one, name) != getattr(other, name) for name in names)
+
+
+_KEEP = """
+    INSERT INTO last_choices (team_id, user_id, command, options)
+    VALUES (%(team_id)s, %(user_id)s, %(command)s, %(options)s)
+    ON CONFLICT (team_id, user_id) DO UPDATE SET command = excluded.command, options = excluded.options, at = now()
+"""
+_LAST = "SELECT command, options FROM last_choices WHERE team_id = %(team_id)s AND user_id = %(user_id)s"
+
+
+class ChoiceStore:
+    """Saves and reads each person's latest choice. Every method raises database errors."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def keep(self, team_id: str, user_id: str, choice: Choice) -> None:
+        """Save a person's choice in place of the previous one."""
+        options = Jsonb({name: storable(value) for name, value in choice.options.items()})
+        values = {"team_id": team_id, "user_id": user_id, "command": choice.command, "options": options}
+        await self._pool.execute(_KEEP, values)
+
+    async def last(self, team_id: str, user_id: str) -> Choice | None:
+        """Return a person's latest choice; None if none is saved."""
+        row = await self._pool.fetch_one(_LAST, {"team_id": team_id, "user_id": user_id})
+        return None if row is None else Choice(command=row["command"], options=row["options"])

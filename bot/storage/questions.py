@@ -1,20 +1,26 @@
-"""Access to the questions table: frozen values in and out, and one short transaction for each change."""
+"""Access to the database and to the questions table: frozen values in and out, a short transaction for each change.
+
+A pooler in transaction mode may give each transaction another connection of the server, so that prepared statements and
+LISTEN do not work. https://www.pgbouncer.org/features.html
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import logging
 import select
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from time import monotonic
-from typing import Any, LiteralString
+from typing import Any, LiteralString, TypeVar, cast
 from uuid import UUID
 
 from psycopg import AsyncConnection, Error, OperationalError
 from psycopg.abc import Params
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow, dict_row, tuple_row
 from psycopg.sql import Composed
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
@@ -25,6 +31,7 @@ from bot.model.message import OutgoingMessage
 from bot.model.question import (
     Claimed,
     Insertion,
+    KeptResult,
     LeftOver,
     NewQuestion,
     OpenQuestion,
@@ -37,17 +44,22 @@ from bot.model.question import (
     Settled,
     SharedFile,
     Turn,
+    load_result,
     message_ts,
 )
-from bot.model.results import KeptResult, load_result
 from bot.preferences import load_channel, load_person, load_workspace
 from bot.privacy.sent_requests import SentRequests, load_sent
 from bot.settings import Settings
 from bot.storage import queries
 from bot.storage.audit import record_change
-from bot.storage.database import is_pooled
-from perplexity.limiter import WAIT_SECONDS
+from bot.storage.database import DATABASE_UNAVAILABLE
+from perplexity import scope
+from perplexity.limiter import DEFAULT_LIMITS, WAIT_SECONDS, CallKind, Limits
 from perplexity.wire.json import as_texts
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
@@ -116,6 +128,169 @@ def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))
+
+
+_SILENCE = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+"""Connection options with which a vanished server is noticed within 25 seconds, not only after a quarter of an hour.
+
+https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-TCP-USER-TIMEOUT
+"""
+
+
+CLOSED_AGAIN_SECONDS = 0.1
+"""The pause between two attempts to connect while the server closes each new connection."""
+
+ONLY_ON_REQUEST = 2**31
+"""A `prepare_threshold` so high that psycopg prepares a statement only if `prepare=True` requests it."""
+
+IDLE_SECONDS = 10
+"""The longest pause between two queries of one transaction; after it, the server ends the transaction."""
+
+RECONNECT_SECONDS = 0.5
+"""After this time, a pool stops trying to connect and starts again at the next request.
+
+With a longer time, the pool would double its pauses up to a minute, and notice late that the database is back
+(https://www.psycopg.org/psycopg3/docs/advanced/pool.html#connection-quality).
+"""
+
+
+async def _configure(connection: AsyncConnection[DictRow]) -> None:
+    """Set up a new connection: it commits each statement, and prepares those that are executed with `prepare=True`.
+
+    If this process is suspended or cut off within a transaction, the server ends the transaction, since others wait for
+    its locks. Through a pooler, nothing is prepared or set, since its connections also serve other clients.
+    """
+    await connection.set_autocommit(True)
+    if not await is_pooled(connection):
+        connection.prepare_threshold = ONLY_ON_REQUEST
+        await connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'")
+
+
+def connection_pool(conninfo: str, *, size: int = 5, seconds: float = 1.0) -> Pool:
+    """Build a pool of at most `size` connections, not opened yet.
+
+    Small hosted databases allow about twenty connections altogether. A caller waits at most `seconds` for a connection.
+    """
+    return Pool(
+        conninfo,
+        kwargs={"row_factory": dict_row, "connect_timeout": 5, "prepare_threshold": None} | _SILENCE,
+        connection_class=AsyncConnection[DictRow],
+        min_size=1,
+        max_size=size,
+        timeout=seconds,
+        reconnect_timeout=RECONNECT_SECONDS,
+        configure=_configure,
+        open=False,
+    )
+
+
+async def is_pooled(connection: AsyncConnection[Any]) -> bool:
+    """Return whether the connection leads to a pooler instead of the server itself.
+
+    In every mode, a pooler announces an invented process id, which differs from the id of the process that answers.
+    """
+    async with connection.cursor(row_factory=tuple_row) as cursor:
+        await cursor.execute("SELECT pg_backend_pid()")
+        return await cursor.fetchone() != (connection.info.backend_pid,)
+
+
+MAX_PAUSE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabaseRetry:
+    """Repeats an operation while the database is unavailable, for at most `seconds`.
+
+    The first pause takes `first_pause` seconds, each next pause twice as long, up to one second. After `seconds`, the
+    last error is raised.
+    """
+
+    seconds: float
+    first_pause: float = 0.1
+    clock: Callable[[], float] = monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def __call__(self, operation: Callable[[], Awaitable[T]]) -> T:
+        """Return the operation's result as soon as it succeeds."""
+        end, pause, known = self.clock() + self.seconds, self.first_pause, False
+        while True:
+            try:
+                return await operation()
+            except DATABASE_UNAVAILABLE as error:
+                if self.clock() + pause > end:
+                    raise
+                if not known:
+                    log.warning("database.away", extra={"error": type(error).__name__})
+                known = True
+            await self.sleep(pause)
+            pause = min(MAX_PAUSE_SECONDS, pause * 2)
+
+
+_ADD_LANE = """
+    INSERT INTO provider_limits AS l (lane, per_second, per_minute, source, stands_in)
+    VALUES (%(lane)s, %(per_second)s, %(per_minute)s, %(source)s, %(stands_in)s)
+    ON CONFLICT (lane) DO UPDATE
+    SET per_second = excluded.per_second, per_minute = excluded.per_minute, source = excluded.source,
+        stands_in = excluded.stands_in
+    WHERE l.stands_in <> excluded.stands_in
+        OR 'set' IN (l.source, excluded.source) AND (l.per_second, l.per_minute, l.source)
+            IS DISTINCT FROM (excluded.per_second, excluded.per_minute, excluded.source)
+"""
+
+
+def lane_name(provider: str, kind: CallKind, key: str) -> str:
+    """Return the name of the lane for calls of a kind with a key; the name does not reveal the key."""
+    return f"{provider.lower()}.{kind}:{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+
+
+def default_limits(provider: str, kind: CallKind) -> Limits:
+    """Return the limits of a service until a setting or a reply names others."""
+    return DEFAULT_LIMITS.get((provider.lower(), kind), Limits())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lanes:
+    """The lanes in which calls wait: a lane is a row of `provider_limits`, for a kind of call to a service with a key.
+
+    `keys` are the configured API keys, and `addresses` the addresses of the services, both by the service's display
+    name; calls to services without a key are not paced. `limits` are the configured limits. `stand_ins` are the
+    services whose answers another service can write instead.
+    """
+
+    keys: Mapping[str, str] = field(repr=False)
+    addresses: Mapping[str, str]
+    limits: Mapping[tuple[str, CallKind], Limits] = field(default_factory=dict)
+    stand_ins: Sequence[str] = ()
+    _added: set[str] = field(default_factory=set)
+
+    def lane(self, provider: str, kind: CallKind) -> str | None:
+        """Return the name of the lane for a call by the current task; None if it needs no turn."""
+        own, key = scope.current().keys, self.keys.get(provider)
+        if own is not None:
+            key = own.keys.get(self.addresses.get(provider, "").rstrip("/"), key)
+        return None if key is None else lane_name(provider, kind, key)
+
+    async def add(self, pool: Pool, lane: str) -> None:
+        """Save a lane with its configured limits, or else the defaults. Configured limits apply to all processes."""
+        if lane in self._added:
+            return
+        name, kind = lane.partition(":")[0].split(".", 1)
+        configured = self.limits.get((name, cast("CallKind", kind)))
+        limits = configured or default_limits(name, cast("CallKind", kind))
+        values = {
+            "lane": lane,
+            "per_second": limits.per_second,
+            "per_minute": limits.per_minute,
+            "source": "set" if configured else "tier",
+            "stands_in": kind != "search" and name in {one.lower() for one in self.stand_ins},
+        }
+        await pool.execute(_ADD_LANE, values)
+        self._added.add(lane)
 
 
 SPENDS_PAUSED = -2
@@ -226,8 +401,8 @@ class QuestionStore:
 
     `share` has the limits on questions. `keeps_text` says whether texts stay when a question is settled. With `many`,
     this process works for many installations. `clock` is monotonic. `lane` returns the name of the lane in which a
-    question's first call waits, None if the question asks no service; each service and key has a lane of its own.
-    `add_lane` saves a lane. After `wait_seconds` without a turn in its lane, a question is answered by another service.
+    question's first call waits, None if the question asks no service, and `lanes` saves the lane. After `wait_seconds`
+    without a turn in its lane, a question is answered by another service.
     """
 
     def __init__(
@@ -239,11 +414,11 @@ class QuestionStore:
         many: bool = False,
         clock: Callable[[], float] = monotonic,
         lane: Callable[[NewQuestion], str | None] = lambda question: None,
-        add_lane: Callable[[str], Awaitable[None]] | None = None,
+        lanes: Lanes | None = None,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
         self._pool = pool
-        self._lane, self._add_lane, self._wait_seconds = lane, add_lane, wait_seconds
+        self._lane, self._lanes, self._wait_seconds = lane, lanes, wait_seconds
         self._settle_query = queries.SETTLE if keeps_text else queries.SETTLE_WITHOUT_TEXT
         self._share = share or FairShare()
         self._many = many
@@ -288,9 +463,9 @@ class QuestionStore:
     async def in_lane(self, question: NewQuestion) -> NewQuestion:
         """Return a copy of a question with its lane as its `queue`; if it has no lane, return the question itself."""
         lane = self._lane(question)
-        if lane is None or self._add_lane is None:
+        if lane is None or self._lanes is None:
             return question
-        await self._add_lane(lane)
+        await self._lanes.add(self._pool, lane)
         return replace(question, queue=lane)
 
     async def twin_place(self, question: NewQuestion) -> Place | None:
@@ -596,62 +771,3 @@ class QuestionStore:
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
         values |= {"id": row.id, "attempt": row.claim}
         return await self._pool.fetch_one(query, values, prepare=True) is not None
-
-
-_SILENCE = {
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 15_000,
-}
-"""Connection options with which a vanished server is noticed within 25 seconds, not only after a quarter of an hour.
-
-https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-TCP-USER-TIMEOUT
-"""
-
-
-CLOSED_AGAIN_SECONDS = 0.1
-"""The pause between two attempts to connect while the server closes each new connection."""
-
-ONLY_ON_REQUEST = 2**31
-"""A `prepare_threshold` so high that psycopg prepares a statement only if `prepare=True` requests it."""
-
-IDLE_SECONDS = 10
-"""The longest pause between two queries of one transaction; after it, the server ends the transaction."""
-
-RECONNECT_SECONDS = 0.5
-"""After this time, a pool stops trying to connect and starts again at the next request.
-
-With a longer time, the pool would double its pauses up to a minute, and notice late that the database is back
-(https://www.psycopg.org/psycopg3/docs/advanced/pool.html#connection-quality).
-"""
-
-
-async def _configure(connection: AsyncConnection[DictRow]) -> None:
-    """Set up a new connection: it commits each statement, and prepares those that are executed with `prepare=True`.
-
-    If this process is suspended or cut off within a transaction, the server ends the transaction, since others wait for
-    its locks. Through a pooler, nothing is prepared or set, since its connections also serve other clients.
-    """
-    await connection.set_autocommit(True)
-    if not await is_pooled(connection):
-        connection.prepare_threshold = ONLY_ON_REQUEST
-        await connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'")
-
-
-def connection_pool(conninfo: str, *, size: int = 5, seconds: float = 1.0) -> Pool:
-    """Build a pool of at most `size` connections, not opened yet.
-
-    Small hosted databases allow about twenty connections altogether. A caller waits at most `seconds` for a connection.
-    """
-    return Pool(
-        conninfo,
-        kwargs={"row_factory": dict_row, "connect_timeout": 5, "prepare_threshold": None} | _SILENCE,
-        connection_class=AsyncConnection[DictRow],
-        min_size=1,
-        max_size=size,
-        timeout=seconds,
-        reconnect_timeout=RECONNECT_SECONDS,
-        configure=_configure,
-        open=False,
-    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bot.model.admin import BadAnswer, Feedback, Rating
 from bot.model.question import reference
-from bot.model.ratings import BadAnswer, Feedback, Rating
 from bot.storage.questions import Pool
 
 FEEDBACK_DAYS = 30

@@ -21,8 +21,7 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from bot.model.membership import current_scope
-from bot.model.question import OPEN, QuestionRow
-from bot.model.results import dump_result, load_result
+from bot.model.question import OPEN, QuestionRow, dump_result, load_result
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
 from perplexity.steps import Call, Replies, Request

@@ -11,8 +11,8 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from bot.model.question import QuestionRow
-from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import Pool
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import DatabaseRetry, Pool
 from perplexity.deepdive.types import BackgroundRun
 from perplexity.errors import RequestCancelled
 from perplexity.types import JSON

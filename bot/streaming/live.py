@@ -38,8 +38,7 @@ from bot.commands.base import PACE_SECONDS, Progress
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.status_message import delete
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.model.question import QuestionRow, StreamEnding
-from bot.model.results import dump_result
+from bot.model.question import QuestionRow, StreamEnding, dump_result
 from bot.slack.messages import Chat, PostResult, Retryable, Sent, has_arrived
 from bot.slack.streams import StreamEnded, StreamResult, Streams, Unsupported
 from bot.storage.database import DATABASE_UNAVAILABLE

@@ -24,8 +24,8 @@ from bot.model.message import Block
 from bot.model.question import Choice
 from bot.preferences import THINK, Preferred, preferred
 from bot.slack.views import View
-from bot.storage.choices import ChoiceStore
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.preferences import ChoiceStore
 from bot.translation import N_, number
 from bot.translation import gettext as _
 from bot.views.base import (

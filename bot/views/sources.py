@@ -26,7 +26,7 @@ from bot.listeners.clicks import (
 )
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block
-from bot.model.results import KeptResult
+from bot.model.question import KeptResult
 from bot.slack.views import View
 from bot.translation import figures, listing, money, ngettext
 from bot.translation import gettext as _

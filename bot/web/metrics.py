@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from bot.model.audit import AuditHealth
-from bot.storage.attempts import NOT_COUNTED
+from bot.storage.calls import NOT_COUNTED
 from perplexity.errors import Attempt
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 600.0)

@@ -12,8 +12,8 @@ from bot.blocks.status import full_text
 from bot.errors import Undecryptable
 from bot.model.message import OutgoingMessage
 from bot.slack.messages import FAILURES, Chat, PostResult, Retryable, Sent, classify_error
+from bot.storage.calls import PostgresLimiter
 from bot.storage.ledger import Ledger
-from bot.storage.limiter import PostgresLimiter
 from bot.translation import speaking
 
 log = logging.getLogger(__name__)

@@ -32,9 +32,9 @@ from psycopg.rows import DictRow
 from bot.clock import utc_now
 from bot.errors import NotClearedUp, NotOurs
 from bot.storage import queries
-from bot.storage.database import DATABASE_UNAVAILABLE, DRIVER_UNAVAILABLE, is_pooled
-from bot.storage.limiter import HeldTurn, holding
-from bot.storage.questions import Pool, QuestionStore
+from bot.storage.calls import HeldTurn, holding
+from bot.storage.database import DATABASE_UNAVAILABLE, DRIVER_UNAVAILABLE
+from bot.storage.questions import Pool, QuestionStore, is_pooled
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -41,13 +41,22 @@ from bot.errors import (
     user_message,
 )
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn
-from bot.model.results import KeptResult, dump_result
+from bot.model.question import (
+    CHANNEL_THREADS,
+    NO_THREAD,
+    OPEN,
+    KeptResult,
+    Outcome,
+    QuestionRow,
+    Thread,
+    Turn,
+    dump_result,
+)
 from bot.preferences import effort_cap, preferred, restrict
 from bot.privacy.sent_requests import SentLog, left_out_text
 from bot.slack.users import Admins
-from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import SPENDS_PAUSED, Pool, QuestionStore
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import SPENDS_PAUSED, DatabaseRetry, Pool, QuestionStore
 from bot.storage.shared_answers import SharedAnswers
 from bot.streaming.live import LiveAnswer
 from bot.translation import N_, speak

@@ -16,8 +16,8 @@ from bot.errors import Interrupted, NotOurs, Undecryptable
 from bot.model.membership import Asker, working_for
 from bot.model.message import Audience
 from bot.model.question import CHANNEL_THREADS, Claimed, LeftOver, Outcome, QuestionRow
-from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import QuestionStore
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import DatabaseRetry, QuestionStore
 from bot.streaming.live import LiveAnswer, LiveAnswers
 from bot.translation import language_of, speaking
 from bot.web.metrics import Metrics

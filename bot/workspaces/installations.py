@@ -17,9 +17,9 @@ from slack_sdk.oauth.installation_store.models.installation import Installation
 from bot.errors import Undecryptable
 from bot.model.membership import Identity
 from bot.slack.messages import error_name
-from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import WorkspaceStore
-from bot.storage.questions import Pool
+from bot.storage.questions import DatabaseRetry, Pool
 from bot.workspaces.encryption import KeyRing, place_of
 
 log = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from psycopg import AsyncConnection
 
 from bot.clock import utc_now
 from bot.features import COMMANDS
-from bot.storage.database import migrate
+from bot.storage.migrate import migrate
 from tests.benchmarks.measure import Figure
 from tests.benchmarks.question import TakingSlack, open_postgres, start_app
 from tests.fakes.openrouter import KEY as OPENROUTER_KEY

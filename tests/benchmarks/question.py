@@ -22,8 +22,8 @@ import psycopg
 from aiohttp import ClientSession, web
 from psycopg.conninfo import conninfo_to_dict
 
-from bot.storage.database import migrate
 from bot.storage.embedded import embedded_server
+from bot.storage.migrate import migrate
 from tests.benchmarks.loopback import serve
 from tests.benchmarks.measure import Figure
 from tests.fakes.perplexity import fixture

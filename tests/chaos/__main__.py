@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bot.storage.database import migrate
+from bot.storage.migrate import migrate
 from tests.chaos.faults import FAULTS, Fault
 from tests.chaos.postgres import Postgres, small_disk
 from tests.chaos.report import HEADING, line, page, result

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import bot.commands
 from bot.commands.search import SEARCH
-from bot.storage import database
+from bot.storage import migrate
 from tests.chaos import faulty_process
 
 TOMORROW = replace(SEARCH, name="tomorrow", summary="Search tomorrow's web")
@@ -16,9 +16,9 @@ TOMORROW = replace(SEARCH, name="tomorrow", summary="Search tomorrow's web")
 def main() -> int:
     """Run the command line of the next build."""
     bot.commands.COMMANDS = (*bot.commands.COMMANDS, TOMORROW)
-    known = database.all_migrations()
-    added = database.Migration(name="9999_tomorrow.sql", sql="ALTER TABLE questions ADD COLUMN tomorrow text")
-    setattr(database, "all_migrations", lambda: (*known, added))  # noqa: B010 - a function of another module
+    known = migrate.all_migrations()
+    added = migrate.Migration(name="9999_tomorrow.sql", sql="ALTER TABLE questions ADD COLUMN tomorrow text")
+    setattr(migrate, "all_migrations", lambda: (*known, added))  # noqa: B010 - a function of another module
     return faulty_process.main()
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.budgets.amounts import format_amount
-from bot.budgets.ceilings import CEILINGS, POSTS, SEARCH
+from bot.budgets import CEILINGS, POSTS, SEARCH, format_amount
 from perplexity.formatting import format_dollars
 from perplexity.wire import brave, search
 from perplexity.x_posts.grok import XAI_TICKS_PER_DOLLAR

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from bot.budgets.ceilings import AGENT, CEILINGS
+from bot.budgets import AGENT, CEILINGS
 from bot.settings import Settings
 from tests.docs.pages import is_here
 from tests.driver import Driver

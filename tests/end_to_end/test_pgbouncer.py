@@ -16,7 +16,8 @@ from pydantic import SecretStr
 from bot.doctor import database as doctor
 from bot.doctor.checks import Context
 from bot.settings import Settings
-from bot.storage.database import all_migrations, is_pooled, migrate
+from bot.storage.migrate import all_migrations, migrate
+from bot.storage.questions import is_pooled
 from tests.driver import KEY, Processes
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from bot.listeners.intake import MEMBER_FORBIDDEN
-from bot.storage.attempts import LAST_CALLS
+from bot.storage.calls import LAST_CALLS
 from tests.driver import Driver
 from tests.fakes.service import json_reply
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from bot.blocks.growing import render_answer_text
-from bot.model.results import load_result
+from bot.model.question import load_result
 from bot.settings import Settings
 from fake_slack.streams import Ending
 from fake_slack.timeline import Author, SlackMessage

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from bot.storage.database import all_migrations, migrate, own_migrations
+from bot.storage.migrate import all_migrations, migrate, own_migrations
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
 from tests.driver import Driver, Message, execute

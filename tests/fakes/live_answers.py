@@ -25,7 +25,7 @@ from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import OPEN, LeftOver, QuestionRow, StreamEnding
 from bot.slack.messages import Chat, PostResult, ResponseUrls, Sent, has_arrived
 from bot.slack.streams import Streams
-from bot.storage.database import DatabaseRetry
+from bot.storage.questions import DatabaseRetry
 from bot.storage.streams import (
     APPENDS_PER_MINUTE,
     EDITS_PER_MINUTE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bot.budgets.ceilings import AGENT, POSTS, SEARCH
+from bot.budgets import AGENT, POSTS, SEARCH
 
 CALLS: Mapping[str, Sequence[str]] = {
     "/search postgres vacuum": [SEARCH],

@@ -15,8 +15,8 @@ from types import CodeType, FrameType
 
 from aiohttp import ClientSession
 
-from bot.storage.database import migrate
 from bot.storage.embedded import embedded_server
+from bot.storage.migrate import migrate
 from tests.driver import Driver, serving, settings_of
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import Person

@@ -20,11 +20,9 @@ from bot.features.home.admin import USE_TABLES, admin_blocks, recorded_list
 from bot.features.home.store import AdminData, Recorded, Use, WorkspaceUse
 from bot.features.limits.command import NAMES, Limit, limits_message
 from bot.features.limits.form import limits_view
-from bot.model.admin import Problem
+from bot.model.admin import BadAnswer, Feedback, Problem, ProviderStats, Rating
 from bot.model.audit import Entry
 from bot.model.message import OutgoingMessage
-from bot.model.provider_stats import ProviderStats
-from bot.model.ratings import BadAnswer, Feedback, Rating
 from bot.model.spending import NO_BUDGETS, BudgetLine, Spending, Spent
 from tests.fakes.judge import harms_of_plain_text
 from tests.fakes.shown import Harms, of_messages, of_view

@@ -56,8 +56,16 @@ from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.listeners.files import markdown_file
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.question import AnswerButtons, ChannelSettings, Choice, PersonSettings, Preferences
-from bot.model.results import KeptResult, Result, SearchPage
+from bot.model.question import (
+    AnswerButtons,
+    ChannelSettings,
+    Choice,
+    KeptResult,
+    PersonSettings,
+    Preferences,
+    Result,
+    SearchPage,
+)
 from bot.preferences import load_channel, load_person
 from bot.privacy.sent_requests import SentRequests
 from bot.slack.users import Management

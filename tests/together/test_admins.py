@@ -18,7 +18,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from bot.blocks.elements import button
-from bot.budgets.amounts import format_rounded
+from bot.budgets import format_rounded
 from bot.features.budgets.form import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, budgets_section
 from bot.features.data_requests import own_data
 from bot.features.digests.model import Digest, DigestSpec, Owner

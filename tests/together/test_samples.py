@@ -47,11 +47,10 @@ from bot.features.settings.form import settings_view
 from bot.features.settings.rendering import SETTINGS_BUTTON, settings_message
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
+from bot.model.admin import ProviderStats
 from bot.model.membership import current_scope
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.provider_stats import ProviderStats
-from bot.model.question import AnswerButtons, Choice, Preferences
-from bot.model.results import KeptResult, SearchPage
+from bot.model.question import AnswerButtons, Choice, KeptResult, Preferences, SearchPage
 from bot.model.schedule import WEEKDAYS, Schedule
 from bot.model.spending import NO_BUDGETS, NO_SPENDING
 from bot.privacy.sent_requests import SentRequests

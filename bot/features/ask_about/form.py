@@ -35,7 +35,7 @@ from bot.listeners.clicks import (
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.model.message import Block
-from bot.model.results import SearchPage
+from bot.model.question import SearchPage
 from bot.slack.views import View
 from bot.translation import N_
 from bot.translation import gettext as _

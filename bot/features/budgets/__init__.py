@@ -9,7 +9,7 @@ from bot.features.budgets import form
 from bot.features.budgets.checks import CHECK
 from bot.features.budgets.command import BUDGET, PAUSE, RESUME, BudgetCommand, BudgetTable
 from bot.features.budgets.notices import BudgetWatch
-from bot.model.home import HomeSection
+from bot.model.message import HomeSection
 from bot.process import Periodic
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore

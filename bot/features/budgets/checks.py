@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.budgets.amounts import format_amount
-from bot.budgets.sentences import first_budget_sentence
+from bot.budgets import first_budget_sentence, format_amount
 from bot.commands.base import ROOT_COMMAND
 from bot.doctor.checks import DATABASE_HINT, Check, Context, Finding, ok, reading_database, warning
 from bot.model.spending import WEEK, Budgets

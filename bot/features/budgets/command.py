@@ -14,7 +14,7 @@ from typing import cast, get_args
 from bot.blocks.elements import bullets, cell, channel, context, leaf, person, rich_line, section, spoken, table
 from bot.blocks.escaping import escape
 from bot.blocks.words import NO_LIMIT, spending_sentence
-from bot.budgets.amounts import ALLOWED, format_amount, format_rounded, parse_amount
+from bot.budgets import ALLOWED, format_amount, format_rounded, parse_amount
 from bot.commands.base import Command, CommandContext, free_subcommand, one_message
 from bot.commands.help import text_message
 from bot.commands.parsing import (

@@ -12,7 +12,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.elements import actions, confirmation
 from bot.blocks.elements import button as button_element
 from bot.blocks.elements import context as context_block
-from bot.budgets.amounts import ALLOWED, format_amount, parse_amount
+from bot.budgets import ALLOWED, format_amount, parse_amount
 from bot.commands.base import ROOT_COMMAND
 from bot.commands.parsing import OFF
 from bot.features.budgets.command import LABELS, BudgetRequest, budget_blocks

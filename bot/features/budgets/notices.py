@@ -12,7 +12,7 @@ from functools import partial
 
 from psycopg import Error
 
-from bot.budgets.amounts import format_amount
+from bot.budgets import format_amount
 from bot.model.spending import WEEK, BudgetNotice
 from bot.process import watch
 from bot.storage.database import DATABASE_UNAVAILABLE

@@ -18,7 +18,7 @@ from bot.blocks.elements import context as small_text
 from bot.blocks.elements import link, section, spoken
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
 from bot.blocks.words import moment_or_day
-from bot.budgets.sentences import too_fast_sentence
+from bot.budgets import too_fast_sentence
 from bot.chain import BUDGET_UNKNOWN
 from bot.errors import BudgetUnknown, UsageError
 from bot.features.checking.command import CHECK, NOTHING_TO_CHECK, text_of_claims

@@ -8,7 +8,7 @@ from bot.feature import Core, Feature, Running
 from bot.features.data_requests import own_data
 from bot.features.data_requests.commands import ERASE, EXPORT
 from bot.features.data_requests.own_data import OwnData
-from bot.model.home import HomeSection, always
+from bot.model.message import HomeSection, always
 from bot.storage.personal_data import PersonalDataStore
 
 

@@ -17,9 +17,9 @@ from bot.features.digests.model import DigestLimits
 from bot.features.digests.service import DigestScheduler, DigestService
 from bot.features.digests.store import DigestStore
 from bot.features.digests.surface import HomeDigests
-from bot.model.home import HomeSection, always
+from bot.model.message import HomeSection, always
 from bot.process import Periodic
-from bot.storage.database import DatabaseRetry
+from bot.storage.questions import DatabaseRetry
 from bot.translation import N_
 from bot.translation import gettext as _
 

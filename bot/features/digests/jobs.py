@@ -40,7 +40,7 @@ from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
 from bot.model.schedule import latest_slot, next_slot
 from bot.slack.users import AUTH_ERRORS, Admins, Membership
-from bot.storage.database import DatabaseRetry
+from bot.storage.questions import DatabaseRetry
 from bot.translation import N_, speaking
 from bot.translation import gettext as _
 from perplexity.errors import PerplexityError

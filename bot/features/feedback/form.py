@@ -13,8 +13,8 @@ from bot.blocks.answer import FEEDBACK, Below
 from bot.blocks.elements import plain
 from bot.listeners.clicks import UNKNOWN_ANSWER, Click, ClickReply, button, clicked_question, may_see, text_reply
 from bot.listeners.context import ListenerContext
+from bot.model.admin import MAX_COMMENT, REASONS
 from bot.model.message import Block
-from bot.model.ratings import MAX_COMMENT, REASONS
 from bot.slack.views import View
 from bot.storage.questions import Pool, storable
 from bot.translation import N_

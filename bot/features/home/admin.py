@@ -29,7 +29,7 @@ from bot.blocks.elements import (
 from bot.blocks.escaping import one_line, shorten
 from bot.blocks.status import health_block
 from bot.blocks.words import NO_LIMIT, spending_sentence
-from bot.budgets.amounts import format_amount, format_rounded
+from bot.budgets import format_amount, format_rounded
 from bot.feature import Together
 from bot.features.home.store import AdminData, AdminStore, Recorded, Use, WorkspaceUse
 from bot.listeners.context import ListenerContext

@@ -7,7 +7,7 @@ from functools import partial
 from bot.feature import Core, Feature, Running
 from bot.features.limits import form
 from bot.features.limits.command import LIMITS, LimitsCommand, LimitStore, LimitTable
-from bot.model.home import HomeSection
+from bot.model.message import HomeSection
 from bot.storage.audit_chain import AuditStore
 from bot.storage.questions import fair_share
 from bot.translation import N_

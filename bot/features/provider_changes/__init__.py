@@ -9,8 +9,7 @@ from bot.blocks.elements import bullets, name, section
 from bot.feature import Core, Feature, Running
 from bot.features.provider_changes.detection import ProviderChange
 from bot.features.provider_changes.store import Preset, ProviderChanges
-from bot.model.home import HomeSection
-from bot.model.message import Block
+from bot.model.message import Block, HomeSection
 from bot.process import Periodic
 from bot.translation import figures
 from bot.translation import gettext as _

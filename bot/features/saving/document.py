@@ -11,7 +11,7 @@ from bot.blocks.escaping import clean, one_line, shorten
 from bot.blocks.words import utc_minute
 from bot.listeners.files import markdown_file
 from bot.model.message import MarkdownFile
-from bot.model.results import Result, SearchPage
+from bot.model.question import Result, SearchPage
 from bot.translation import N_, figures, money, ngettext
 from bot.translation import gettext as _
 from perplexity.citations import number_citations

@@ -8,7 +8,7 @@ from bot.features.settings import form
 from bot.features.settings.command import SETTINGS, SettingsCommand
 from bot.features.settings.file import SUBCOMMAND
 from bot.features.settings.rendering import SETTINGS_BUTTON
-from bot.model.home import HomeSection, always
+from bot.model.message import HomeSection, always
 from bot.slack.users import ChannelManagers
 from bot.storage.preferences import PreferenceStore, app_defaults
 from bot.translation import gettext as _

@@ -10,7 +10,7 @@ from bot.commands.routing import APP_NAME
 from bot.feature import Core, Feature, Running
 from bot.features.sharing import preview
 from bot.features.sharing.posting import ShareStore, Sharing
-from bot.storage.database import DatabaseRetry
+from bot.storage.questions import DatabaseRetry
 from bot.translation import N_
 
 SHARE_SECONDS = 20.0

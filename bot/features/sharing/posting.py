@@ -31,8 +31,8 @@ from bot.slack.messages import (
     Sent,
     is_slack_url,
 )
-from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import Pool
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import DatabaseRetry, Pool
 from bot.translation import gettext as _
 
 log = logging.getLogger(__name__)

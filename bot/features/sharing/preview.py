@@ -45,8 +45,7 @@ from bot.listeners.clicks import (
 )
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block, OutgoingMessage
-from bot.model.question import QuestionRow
-from bot.model.results import KeptResult, SearchPage
+from bot.model.question import KeptResult, QuestionRow, SearchPage
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.translation import ENGLISH, N_, language_of

@@ -17,7 +17,7 @@ from bot.blocks.messages import pack, strip_markdown
 from bot.blocks.sources import result_blocks
 from bot.blocks.words import ago
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.model.results import Result, SearchPage
+from bot.model.question import Result, SearchPage
 from bot.translation import ENGLISH, speaking
 from bot.translation import gettext as _
 from perplexity.citations import drop_markers, number_citations

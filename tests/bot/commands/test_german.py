@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.budgets.sentences import over_budget_sentence, too_fast_sentence
+from bot.budgets import over_budget_sentence, too_fast_sentence
 from bot.commands import COMMANDS
 from bot.commands.help import help_overview, options_of
 from bot.errors import UsageError

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.commands.search import SEARCH, SearchRequest, parse
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.model.results import SearchPage
+from bot.model.question import SearchPage
 from perplexity.filters import Filters
 from perplexity.types import Query
 from tests.fakes.commands import command_context

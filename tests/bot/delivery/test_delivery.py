@@ -35,8 +35,7 @@ from bot.slack.messages import (
     Sent,
 )
 from bot.slack.streams import Streams
-from bot.storage.database import DatabaseRetry
-from bot.storage.questions import QuestionStore
+from bot.storage.questions import DatabaseRetry, QuestionStore
 from tests.fakes.rows import message, row
 
 

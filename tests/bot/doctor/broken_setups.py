@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 
 from bot.slack.scopes import SCOPES
-from bot.storage.limiter import lane_name
+from bot.storage.questions import lane_name
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import KEY, FakePerplexity

@@ -12,10 +12,9 @@ from bot.listeners.installation import Installation
 from bot.listeners.intake import MAX_PAUSE_SECONDS, MAX_WAIT_SECONDS, Admission
 from bot.model.membership import Affiliation
 from bot.slack.users import Profiles
-from bot.storage.database import DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.preferences import PreferenceStore
-from bot.storage.questions import connection_pool
+from bot.storage.questions import DatabaseRetry, connection_pool
 from tests.fakes import rows
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 from tests.fakes.time import Time

@@ -12,7 +12,7 @@ import pytest
 from psycopg import OperationalError
 from psycopg.errors import InsufficientPrivilege
 
-from bot.storage.attempts import MAX_PENDING, AttemptLog, AttemptStore, TimedAttempt
+from bot.storage.calls import MAX_PENDING, AttemptLog, AttemptStore, TimedAttempt
 from perplexity.errors import Attempt
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

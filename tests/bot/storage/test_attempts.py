@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.model.provider_stats import ProviderStats
-from bot.storage.attempts import ADMIN_ISSUES, AttemptStore, TimedAttempt
+from bot.model.admin import ProviderStats
+from bot.storage.calls import ADMIN_ISSUES, AttemptStore, TimedAttempt
 from bot.storage.questions import Pool, connection_pool
 from perplexity.errors import Attempt
 from perplexity.fallback import CIRCUIT_OPEN

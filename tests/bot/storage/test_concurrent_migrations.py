@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from bot.__main__ import main
 from bot.model.question import NewQuestion
-from bot.storage.database import (
+from bot.storage.migrate import (
     BREAKING_HEADER,
     DatabaseNewer,
     Migration,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from psycopg import OperationalError
 
-from bot.storage.database import DatabaseRetry
+from bot.storage.questions import DatabaseRetry
 from tests.fakes.time import Time
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
-from bot.budgets.ceilings import CEILINGS
+from bot.budgets import CEILINGS
 from bot.chain import AWAY_SECONDS, Meter
 from bot.model.membership import Asker, working_for
 from bot.model.question import Outcome
@@ -33,10 +33,9 @@ from bot.model.spending import (
     TakenOver,
 )
 from bot.storage.budgets import BudgetStore
-from bot.storage.database import DatabaseRetry
 from bot.storage.ledger import MOST_AT_ONCE, Ledger, LedgerAway
 from bot.storage.personal_data import PersonalDataStore
-from bot.storage.questions import SPENDS_PAUSED, Pool, QuestionStore, connection_pool
+from bot.storage.questions import SPENDS_PAUSED, DatabaseRetry, Pool, QuestionStore, connection_pool
 from perplexity.errors import RequestCancelled
 from tests.fakes.rows import claim
 

@@ -16,19 +16,20 @@ from psycopg import AsyncConnection
 from psycopg.errors import LockNotAvailable
 
 from bot.model.question import NewQuestion, Received
-from bot.storage.limiter import HeldTurn, PostgresLimiter, holding
-from bot.storage.questions import NO_LIMITS, FairShare, Pool, QuestionStore, connection_pool
+from bot.storage.calls import HeldTurn, PostgresLimiter, holding
+from bot.storage.questions import NO_LIMITS, FairShare, Lanes, Pool, QuestionStore, connection_pool
 from bot.worker.queue import JobQueue
 from perplexity.errors import RateLimitError
-from perplexity.limiter import Limits
+from perplexity.limiter import WAIT_SECONDS, Limits
 from perplexity.scope import OwnKeys, using_keys
 
 BEGAN = datetime(2026, 11, 24, 9, tzinfo=UTC)
 URL = "https://api.perplexity.ai"
 
 
-def limiter_on(pool: Pool, **options: Any) -> PostgresLimiter:
-    return PostgresLimiter(pool=pool, keys={"Perplexity": "pplx-one"}, addresses={"Perplexity": URL}, **options)
+def limiter_on(pool: Pool, *, wait_seconds: float = WAIT_SECONDS, **options: Any) -> PostgresLimiter:
+    lanes = Lanes(keys={"Perplexity": "pplx-one"}, addresses={"Perplexity": URL}, **options)
+    return PostgresLimiter(pool=pool, lanes=lanes, wait_seconds=wait_seconds)
 
 
 def asked(text: str = "", *, user: str = "U1", command: str = "ask", surface: str = "slash") -> NewQuestion:
@@ -64,8 +65,8 @@ def store_of(pool: Pool, limiter: PostgresLimiter) -> QuestionStore:
     return QuestionStore(
         pool,
         share=FairShare(open_per_person=0),
-        lane=lambda command: limiter.lane("Perplexity", "answer"),
-        add_lane=limiter.add_lane,
+        lane=lambda command: limiter.lanes.lane("Perplexity", "answer"),
+        lanes=limiter.lanes,
     )
 
 
@@ -254,8 +255,8 @@ async def test_a_dead_process_s_turn_ages(questions: QuestionStore, pool: Pool) 
 
 
 async def test_the_first_call_uses_the_turn_of_its_job(limiter: PostgresLimiter, pool: Pool) -> None:
-    lane = limiter.lane("Perplexity", "answer") or ""
-    await limiter.add_lane(lane)
+    lane = limiter.lanes.lane("Perplexity", "answer") or ""
+    await limiter.lanes.add(limiter.pool, lane)
     given = uuid4()
     await rows(
         pool, "INSERT INTO provider_turns VALUES (%s, %s, now() - interval '9 seconds') RETURNING 1", given, lane
@@ -278,7 +279,7 @@ async def test_a_turn_that_no_call_uses_is_given_back(limiter: PostgresLimiter, 
 @asynccontextmanager
 async def waiting_call(limiter: PostgresLimiter, pool: Pool) -> AsyncIterator[None]:
     """Have a call wait an hour behind another one's turn; it is cancelled at the end."""
-    lane = limiter.lane("Perplexity", "answer") or ""
+    lane = limiter.lanes.lane("Perplexity", "answer") or ""
     await rows(pool, "INSERT INTO provider_turns (lane, at) VALUES (%s, now() + interval '1 hour') RETURNING 1", lane)
     waiting = asyncio.create_task(limiter.turn("Perplexity", "answer"))
     await counted(pool, "SELECT count(*) FROM provider_turns", 2)
@@ -342,8 +343,8 @@ async def test_a_turn_that_is_used_late_waits_for_those_that_left_since(question
 
 
 async def test_after_a_refusal_one_call_probes(limiter: PostgresLimiter, pool: Pool) -> None:
-    lane, first, probe, other = limiter.lane("Perplexity", "answer") or "", uuid4(), uuid4(), uuid4()
-    await limiter.add_lane(lane)
+    lane, first, probe, other = limiter.lanes.lane("Perplexity", "answer") or "", uuid4(), uuid4(), uuid4()
+    await limiter.lanes.add(limiter.pool, lane)
     async with pool.connection() as connection:
 
         async def leaves_after(turn_id: UUID, at: float) -> float:
@@ -446,14 +447,14 @@ async def test_a_limit_that_is_full_for_ten_minutes_is_told_once_until_a_calm_ho
 
 
 async def test_a_workspaces_own_key_is_another_lane__and_no_key_none(limiter: PostgresLimiter) -> None:
-    shared = limiter.lane("Perplexity", "answer")
+    shared = limiter.lanes.lane("Perplexity", "answer")
     with using_keys(OwnKeys(owner="T2", names=["Perplexity"], keys={URL: "pplx-two"})):
-        own = limiter.lane("Perplexity", "answer")
+        own = limiter.lanes.lane("Perplexity", "answer")
     assert shared is not None
     assert own is not None
     assert shared != own
     assert "pplx" not in shared + own
-    assert limiter.lane("DuckDuckGo", "search") is None
+    assert limiter.lanes.lane("DuckDuckGo", "search") is None
 
 
 async def test_who_would_wait_too_long_goes_to_the_next_service_that_writes_answers(pool: Pool) -> None:
@@ -468,7 +469,7 @@ async def test_who_would_wait_too_long_goes_to_the_next_service_that_writes_answ
         await questions.enqueue_forgotten(connection)
 
     queues = dict(await rows(pool, "SELECT queue_name, count(*) FROM procrastinate_jobs GROUP BY 1"))
-    lane = limiter.lane("Perplexity", "answer") or ""
+    lane = limiter.lanes.lane("Perplexity", "answer") or ""
     assert queues == {lane: 49, "overflow": 12}
     async with holding(pool, HeldTurn(lane="overflow")):
         with pytest.raises(RateLimitError):
@@ -478,7 +479,7 @@ async def test_who_would_wait_too_long_goes_to_the_next_service_that_writes_answ
 async def test_who_is_not_patient_hears_at_once_that_the_wait_is_too_long(pool: Pool) -> None:
     limiter = limiter_on(pool, wait_seconds=5, stand_ins=["Perplexity"])
     for kind in ("answer", "search"):
-        await limiter.add_lane(limiter.lane("Perplexity", kind) or "")
+        await limiter.lanes.add(limiter.pool, limiter.lanes.lane("Perplexity", kind) or "")
     await limiter.refused("Perplexity", "answer", retry_after=3600)
 
     with pytest.raises(RateLimitError) as caught:
@@ -528,8 +529,8 @@ async def test_a_place_has_its_time(questions: QuestionStore) -> None:
 
 
 async def test_calls_of_the_last_minute_count_for_a_place(limiter: PostgresLimiter, pool: Pool) -> None:
-    lane = limiter.lane("Perplexity", "answer") or ""
-    await limiter.add_lane(lane)
+    lane = limiter.lanes.lane("Perplexity", "answer") or ""
+    await limiter.lanes.add(limiter.pool, lane)
     async with pool.transaction() as connection:
         await connection.execute(
             "INSERT INTO provider_turns (lane, at) SELECT %s, now() - interval '10 s' FROM generate_series(1, 49)",

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from bot.storage.database import INDEX_LOCK, all_migrations, migrate, own_migrations, procrastinate_migrations
+from bot.storage.migrate import INDEX_LOCK, all_migrations, migrate, own_migrations, procrastinate_migrations
 
 
 async def test_a_migrated_database_has_nothing_left_to_do(database: str) -> None:

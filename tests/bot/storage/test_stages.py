@@ -9,8 +9,7 @@ from uuid import uuid4
 import pytest
 
 from bot.model.question import NewQuestion, QuestionRow
-from bot.storage.database import DatabaseRetry
-from bot.storage.questions import QuestionStore, connection_pool
+from bot.storage.questions import DatabaseRetry, QuestionStore, connection_pool
 from bot.storage.stages import QuestionStages, StageStore
 from perplexity.deepdive.types import BackgroundRun
 from perplexity.errors import RequestCancelled

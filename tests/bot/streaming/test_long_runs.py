@@ -16,7 +16,7 @@ from bot.commands.ask import ASK
 from bot.delivery.delivery import ClaimLost
 from bot.model.question import NO_THREAD, QuestionRow
 from bot.slack.messages import Chat
-from bot.storage.database import DatabaseRetry
+from bot.storage.questions import DatabaseRetry
 from bot.worker.background import BackgroundTasks, RunCanceller
 from bot.worker.runner import CommandRunner, StopWatcher
 from perplexity.client import PerplexityClient

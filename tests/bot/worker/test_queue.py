@@ -22,8 +22,7 @@ from psycopg.errors import DiskFull
 from bot.clock import utc_now
 from bot.errors import NotOurs
 from bot.model.question import NewQuestion
-from bot.storage.database import DatabaseRetry
-from bot.storage.questions import IDLE_SECONDS, Pool, QuestionStore, connection_pool
+from bot.storage.questions import IDLE_SECONDS, DatabaseRetry, Pool, QuestionStore, connection_pool
 from bot.worker.queue import POLL_SECONDS, TAKEN_AT_ONCE, Heartbeats, JobQueue, RequeueOnShutdown, RetryingJobManager
 from tests.fakes.databases import FlakyPool
 from tests.fakes.rows import claim

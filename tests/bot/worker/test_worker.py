@@ -23,9 +23,8 @@ from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NO_THREAD, NewQuestion, QuestionRow
 from bot.slack.messages import Chat
 from bot.slack.streams import Streams
-from bot.storage.database import DatabaseRetry
 from bot.storage.installation import WorkspaceStore
-from bot.storage.questions import QuestionStore, connection_pool
+from bot.storage.questions import DatabaseRetry, QuestionStore, connection_pool
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
 from bot.web.metrics import Metrics

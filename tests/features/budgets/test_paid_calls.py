@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bot.budgets.ceilings import CEILINGS
+from bot.budgets import CEILINGS
 from bot.settings import Settings
 from tests.driver import Driver
 from tests.end_to_end.test_paid_calls import booked

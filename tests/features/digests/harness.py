@@ -13,8 +13,7 @@ from bot.features.digests.jobs import DigestRunner, DigestStopper, FindUnseen, r
 from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
 from bot.features.digests.store import DigestStore
 from bot.slack.users import Admins, Membership
-from bot.storage.database import DatabaseRetry
-from bot.storage.questions import Pool
+from bot.storage.questions import DatabaseRetry, Pool
 from perplexity.news.stories import unseen
 from perplexity.types import Answer, Question, Source, Usage
 from tests.fakes.commands import NO_ADMINS, command_context

@@ -14,8 +14,7 @@ from bot.features.digests.jobs import COMMAND, FOREIGN_DIRECT_MESSAGE, DigestSto
 from bot.features.digests.model import State
 from bot.model.question import QuestionRow
 from bot.slack.users import AUTH_ERRORS
-from bot.storage.database import DatabaseRetry
-from bot.storage.questions import Pool
+from bot.storage.questions import DatabaseRetry, Pool
 from tests.fakes.databases import FlakyPool
 from tests.fakes.listeners import returning
 from tests.fakes.rows import row

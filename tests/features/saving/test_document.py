@@ -10,7 +10,7 @@ from hypothesis import example, given
 from markdown_it import MarkdownIt
 
 from bot.features.saving.document import result_file
-from bot.model.results import Result, SearchPage
+from bot.model.question import Result, SearchPage
 from perplexity.types import Answer, AnswerKind, Passage, SearchResults, Source, Usage
 from perplexity.urls import safe_url
 from tests.fakes.hostile_text import wild

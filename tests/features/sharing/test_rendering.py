@@ -24,7 +24,7 @@ from bot.features.sharing.rendering import (
     shared_messages,
     split_sections,
 )
-from bot.model.results import SearchPage
+from bot.model.question import SearchPage
 from fake_slack.limits import check_message, check_view
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source
 from tests.fakes.hostile_text import SCRAPS

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.budgets.amounts import MAX_DOLLARS, MICROS, format_amount, parse_amount
+from bot.budgets import MAX_DOLLARS, MICROS, format_amount, parse_amount
 from bot.chain import micros
 
 

@@ -1,14 +1,83 @@
-"""Sentences on budgets: a refusal with its reason and the next step."""
+"""Budgets: amounts of dollars for people, the ceilings of calls, and the sentences on refusals. Pure.
+
+The app counts in whole micro-dollars.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from decimal import Decimal
 
-from bot.budgets.amounts import format_amount
 from bot.model.question import RateWait
 from bot.model.spending import OverBudget, Scope
 from bot.translation import N_, money
 from bot.translation import gettext as _
+
+MICROS = 1_000_000
+"""The number of micro-dollars in a dollar."""
+
+MAX_DOLLARS = 1_000_000
+
+ALLOWED = N_("an amount in dollars from 0 to 1,000,000, such as 2.50, with at most six decimals")
+
+_AMOUNT = re.compile(r"\$?(\d{1,9}(?:\.\d{1,6})?|\d{1,3}(?:,\d{3}){1,2}(?:\.\d{1,6})?|\.\d{1,6})", re.ASCII)
+"""Matches an amount.
+
+A comma may only separate thousands: `2,50` is two and a half to many people, and must not become 250.
+"""
+
+
+def parse_amount(text: str) -> int:
+    """Return an amount such as `2.50` or `$2.50` in micro-dollars. Raises ValueError, whose text is `ALLOWED`."""
+    found = _AMOUNT.fullmatch(text.strip())
+    amount = int(Decimal(found[1].replace(",", "")) * MICROS) if found else -1
+    if not 0 <= amount <= MAX_DOLLARS * MICROS:
+        raise ValueError(ALLOWED)
+    return amount
+
+
+def format_amount(amount: int) -> str:
+    """Return micro-dollars as "$2.50", with as many decimals as the amount has, at least two."""
+    whole, rest = divmod(amount, MICROS)
+    return f"${whole:,}.{f'{rest:06}'.rstrip('0').ljust(2, '0')}"
+
+
+def format_rounded(amount: int) -> str:
+    """Return micro-dollars for a table: "$2.50", or "$0.0042" for an amount below a cent."""
+    if 0 < amount < MICROS // 100:
+        return f"${amount / MICROS:.4f}" if amount >= MICROS // 10_000 else "under $0.0001"
+    return f"${amount / MICROS:,.2f}"
+
+
+SEARCH, POSTS, AGENT = "search", "posts", "agent"
+"""Names in place of the effort of calls without one: a search, a look at posts on X, a step of the agent's model."""
+
+CEILINGS: Mapping[str, int] = {
+    SEARCH: 20_000,
+    "fast": 20_000,
+    "low": 20_000,
+    "medium": 100_000,
+    "high": 2_000_000,
+    "xhigh": 2_000_000,
+    POSTS: 500_000,
+    AGENT: 100_000,
+}
+"""The micro-dollars that are reserved for a call, by its effort, until the ledger knows the costs of enough calls."""
+
+REASONING = frozenset({"medium"})
+"""The efforts that become `FAST` near the end of a budget."""
+
+FAST = "fast"
+
+OFFERED = (FAST, "medium", "high")
+"""The efforts that a refusal may offer."""
+
+
+def cheaper(effort: str) -> dict[str, int]:
+    """Return the cheaper efforts that a person can choose instead, with their ceilings; none instead of `POSTS`."""
+    return {one: CEILINGS[one] for one in OFFERED if effort != POSTS and CEILINGS[one] < CEILINGS[effort]}
+
 
 WHOSE: Mapping[Scope, str] = {
     "user": N_("Your budget for today"),

@@ -1,1 +1,0 @@
-"""Budgets and limits: amounts, ceilings, and sentences for people. Pure."""
