@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from perplexity.citations import format_result
 from perplexity.client import first_variable
+from perplexity.deepdive.pipeline import STAGE_SECONDS as STAGE_LIMITS
 from perplexity.deepdive.pipeline import DeepDiveRunner, open_deepdive_runner
 from perplexity.deepdive.report import render_sections, render_title, stats_line
-from perplexity.deepdive.stages import STAGE_SECONDS as STAGE_LIMITS
 from perplexity.deepdive.types import DeepDive, NullStageStore, Persona, Stage
 from perplexity.errors import InvalidRequest, MissingKey, PerplexityError
 from perplexity.fallback import Fallback

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.client import PerplexityClient
+from perplexity.deepdive.pipeline import MIN_RESUME_SECONDS, NO_KEY, NO_MODEL, UNSOURCED, failure_text
 from perplexity.deepdive.report import as_document, render_sections
-from perplexity.deepdive.stages import MIN_RESUME_SECONDS, NO_KEY, NO_MODEL, UNSOURCED, failure_text
 from perplexity.deepdive.types import BackgroundRun, DeepDive, Stage, StageResult, StageUpdate
 from perplexity.errors import (
     AllProvidersFailed,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.deepdive import stages
+from perplexity.deepdive import pipeline
 from perplexity.deepdive.report import renumber
 from perplexity.deepdive.types import Persona, Stage, StageResult
 from perplexity.types import Source, validate_messages
@@ -28,7 +28,7 @@ def analysis_prompt(
 ) -> str:
     """Return the user's turn as a provider sends it. Raises InvalidRequest where it is too long."""
     parts, numbering = renumber(situation, pulse)
-    messages = stages.analysis_messages(
+    messages = pipeline.analysis_messages(
         "heat pumps", parts, numbering.sources, persona=persona or Persona(), language=None
     )
     return validate_messages(messages)[1].content
@@ -53,7 +53,7 @@ def test_a_prompt_of_any_material_fits_and_the_parts_come_before_the_list(length
     long = replace(SITUATION, text="fact " * 30_000, sources=pages)
     user = analysis_prompt(long, replace(PULSE, text="word " * 30_000), Persona(prompt="p" * 4_000))
 
-    assert user.count("fact ") == user.count("word ") == stages.MAX_SECTION // 5
+    assert user.count("fact ") == user.count("word ") == pipeline.MAX_SECTION // 5
     assert "[1] Long title" in user
     assert user.endswith("\n</references>")
 

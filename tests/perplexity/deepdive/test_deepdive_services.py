@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from perplexity.deepdive.stages import NO_TEXT_GENERATOR, PASSAGES
+from perplexity.deepdive.pipeline import NO_TEXT_GENERATOR, PASSAGES
 from perplexity.deepdive.types import NullStageStore, Stage, StageResult
 from perplexity.fallback import Fallback
 from perplexity.providers import text_generators
