@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
@@ -88,10 +88,13 @@ class Headline:
 
     @cached_property
     def states(self) -> dict[int, int]:
-        """The states that `event_states` finds in the headline; words about the background of its news do not count."""
-        return event_states(
-            fold(word) for word in re.findall(r"[^\W\d_]+", BACKGROUND.split(self.title, maxsplit=1)[0])
-        )
+        """The states that the headline names: for each course, the index of the state; see `states_of`.
+
+        Words about the background of its news do not count.
+        """
+        words = re.findall(r"[^\W\d_]+", BACKGROUND.split(self.title, maxsplit=1)[0])
+        named = sorted({state for word in words for state in states_of(fold(word))}, reverse=True)
+        return dict(named)
 
     @cached_property
     def page(self) -> str:
@@ -179,27 +182,19 @@ rise rose climb jump gain higher up surg increas grow soar plus steig stieg haus
 hold held keep kept steady unchang unverandert maintien mantien
 """
 
-EVENT_STATES: tuple[tuple[tuple[str, ...], ...], ...] = tuple(
-    tuple(tuple(state.split()) for state in course.splitlines()) for course in _STATE_LISTS.strip().split("\n\n")
-)
 """Courses that events take, each a sequence of states. A state has the folded prefixes of the words that name it.
 
 If a headline names several states of a course, the first of them in the sequence counts. A language without words in
 these lists has no states.
 """
+_STATES: dict[str, list[tuple[int, int]]] = {}
+"""For each prefix, the states that it names, as `states_of` returns them."""
+for _course, _states in enumerate(_STATE_LISTS.strip().split("\n\n")):
+    for _place, _prefixes in enumerate(_states.splitlines()):
+        for _prefix in _prefixes.split():
+            _STATES.setdefault(_prefix, []).append((_course, _place))
 
 _MIN_PREFIX, _MAX_SUFFIX = 4, 4
-
-
-def event_states(words: Iterable[str]) -> dict[int, int]:
-    """Return the states that these folded words name, at most one for each course.
-
-    Keys are indexes of courses in `EVENT_STATES`, and values are indexes of states in their course.
-    """
-    found: dict[int, int] = {}
-    for course, place in (named for word in words for named in states_of(word)):
-        found[course] = min(place, found.get(course, place))
-    return found
 
 
 @lru_cache(maxsize=16384)
@@ -209,19 +204,7 @@ def states_of(word: str) -> tuple[tuple[int, int], ...]:
     beginnings = [word[:length] for length in range(shortest, len(word) + 1)]
     short = {word, word.removesuffix("s")}
     beginnings += [beginning for beginning in short if len(beginning) < _MIN_PREFIX]
-    return tuple(sorted({turn for beginning in beginnings for turn in _STATES_BY_PREFIX.get(beginning, ())}))
-
-
-def _index_states() -> dict[str, list[tuple[int, int]]]:
-    """Return the states of each prefix in `EVENT_STATES`, as `states_of` returns those of a word."""
-    places: dict[str, list[tuple[int, int]]] = {}
-    for course, steps in enumerate(EVENT_STATES):
-        for place, beginning in ((place, beginning) for place, line in enumerate(steps) for beginning in line):
-            places.setdefault(beginning, []).append((course, place))
-    return places
-
-
-_STATES_BY_PREFIX = _index_states()
+    return tuple(sorted({turn for beginning in beginnings for turn in _STATES.get(beginning, ())}))
 
 
 _NUMBER = r"\d+(?:[.,:-]\d+)*(?:\s?(?:billions?|bn|millions?|mio|mrd|b|m|k)\b|\s?%)?"
@@ -273,9 +256,9 @@ def keywords_of(text: str) -> Keywords:
         elif run:
             stems.update(_bigrams(run))
         else:
-            counted, meant = _number_or_stem(word)
-            if counted:
-                numbers.add(counted)
+            meant = _number_or_stem(word)
+            if meant.isdecimal():
+                numbers.add(meant)
             elif meant:
                 stems.add(meant)
                 (plain if word.islower() else names).add(meant)
@@ -289,16 +272,13 @@ def keywords_of(text: str) -> Keywords:
 
 
 @lru_cache(maxsize=16384)
-def _number_or_stem(word: str) -> tuple[str, str]:
-    """Return a pair: the number that a word names and "", or "" and the word's stem.
-
-    Both are "" for a stopword.
-    """
+def _number_or_stem(word: str) -> str:
+    """Return the digits of the number that a word names, or else the word's stem; "" for a stopword."""
     if (folded := fold(word)) in _NUMBER_WORDS:
-        return _NUMBER_WORDS[folded], ""
+        return _NUMBER_WORDS[folded]
     if folded in _FOLDED_STOPWORDS or len(folded) < 2:
-        return "", ""
-    return "", concept(folded) if word[1:].islower() else stem(folded)
+        return ""
+    return concept(folded) if word[1:].islower() else stem(folded)
 
 
 _FOLDED_STOPWORDS = frozenset(map(fold, STOPWORDS))
@@ -312,18 +292,13 @@ def stem(folded: str) -> str:
 
 def concept(folded: str) -> str:
     """Return a common stem for words that name the same state, such as "holds" and "keeps", or the word's own stem."""
-    course, place = next(iter(states_of(folded)), (None, None))
-    return stem(folded) if course is None else f"{course}>{place}"
+    return next((f"{course}>{place}" for course, place in states_of(folded)), stem(folded))
 
 
 def matching_stems(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
     """Return the stems of `one` that are in `other`, that begin a stem of `other`, or that begin with such a stem."""
-    both, apart = one & other, dict[str, list[str]]()
-    for theirs in other:
-        apart.setdefault(theirs[:PREFIX_LENGTH], []).append(theirs)
-    return both | {
-        mine for mine in one - both if any(_share_prefix(mine, t) for t in apart.get(mine[:PREFIX_LENGTH], ()))
-    }
+    both = one & other
+    return both | {mine for mine in one - both if any(_share_prefix(mine, theirs) for theirs in other)}
 
 
 def weight(words: Keywords, names: frozenset[str]) -> float:

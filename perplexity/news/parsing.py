@@ -182,21 +182,16 @@ def _parse_line(cited: CitedText, period: DateRange) -> Story | None:
     headline = headline.strip(_EMPHASIS)
     if not headline or not cited.sources:
         return None
-    written = next((part for part in rest if _DAY.search(part)), "")
-    sentence = max((part for part in rest if part is not written), key=len, default="")
+    written = next(filter(None, map(_DAY.search, rest)), None)
+    sentence = max((part for part in rest if not written or part is not written.string), key=len, default="")
     source, *others = sorted(cited.sources, key=lambda page: not _in_period(page, period))
     return Story(
         headline=headline[:MAX_HEADLINE],
         source=source,
-        date=parse_date(source.date) or parse_date(_date_in(written)),
+        date=parse_date(source.date) or (parse_date(written[0]) if written else None),
         sentence=sentence.strip(_EMPHASIS)[:MAX_SENTENCE],
         others=tuple(others),
     )
-
-
-def _date_in(text: str) -> str | None:
-    found = _DAY.search(text)
-    return found[0] if found else None
 
 
 def _page_stories(sources: Iterable[Source], period: DateRange) -> Iterator[Story]:
@@ -209,5 +204,4 @@ def _page_stories(sources: Iterable[Source], period: DateRange) -> Iterator[Stor
 
 
 def _first_sentence(source: Source) -> str:
-    snippet = " ".join(source.snippet.split())
-    return _SENTENCE_END.split(snippet, maxsplit=1)[0][:MAX_SENTENCE] if snippet else ""
+    return _SENTENCE_END.split(" ".join(source.snippet.split()), maxsplit=1)[0][:MAX_SENTENCE]

@@ -206,30 +206,29 @@ def _notes(answer: Answer, found: ParsedStories, *, few: int) -> Iterator[str]:
         yield say(named if answer.incomplete else unnamed).format(why=answer.incomplete)
     if found.from_pages:
         yield say(FROM_PAGES if answer.kind is AnswerKind.PASSAGES else UNPARSED_REPLY)
-    if few:
-        yield _count(few, N_("Only 1 story was found."), N_("Only {count} stories were found."))
+    yield from _count(few, N_("Only 1 story was found."), N_("Only {count} stories were found."))
     yield from _omissions(found)
 
 
 def _omissions(found: ParsedStories) -> Iterator[str]:
     """Yield notes on how many stories were left out, and why."""
-    if found.unsourced:
-        many = N_("{count} stories left out: no source for them.")
-        yield _count(found.unsourced, N_("1 story left out: no source for it."), many)
-    if found.unread:
-        one, many = (
-            N_("1 story left out: only the first {most} are read."),
-            N_("{count} stories left out: only the first {most} are read."),
-        )
-        yield _count(found.unread, one, many)
-    if found.out_of_range:
-        one = N_("1 story left out: its sources are outside this period.")
-        many = N_("{count} stories left out: their sources are outside this period.")
-        yield _count(found.out_of_range, one, many)
+    unsourced = N_("1 story left out: no source for it."), N_("{count} stories left out: no source for them.")
+    unread = (
+        N_("1 story left out: only the first {most} are read."),
+        N_("{count} stories left out: only the first {most} are read."),
+    )
+    out_of_range = (
+        N_("1 story left out: its sources are outside this period."),
+        N_("{count} stories left out: their sources are outside this period."),
+    )
+    yield from _count(found.unsourced, *unsourced)
+    yield from _count(found.unread, *unread)
+    yield from _count(found.out_of_range, *out_of_range)
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return say(one if number == 1 else many).format(count=number, most=MAX_LISTED)
+def _count(number: int, one: str, many: str) -> Iterator[str]:
+    if number:
+        yield say(one if number == 1 else many).format(count=number, most=MAX_LISTED)
 
 
 def as_answer(summary: NewsSummary) -> Answer:
