@@ -109,9 +109,8 @@ _OPPOSITES_IN_LINES = """
     profit gewinn | loss verlust
     true wahr richtig | false falsch
 """
-_OPPOSITES = tuple(
-    tuple(frozenset(words.split()) for words in line.split("|")) for line in _OPPOSITES_IN_LINES.strip().splitlines()
-)
+_PAIRS = [[_words(words) for words in line.split("|")] for line in _OPPOSITES_IN_LINES.strip().splitlines()]
+_OPPOSITES = [*_PAIRS, *(pair[::-1] for pair in _PAIRS)]
 """Pairs of words that make two sentences differ: one word in the claim, the other in the sentence."""
 _NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "nicht")
 
@@ -272,13 +271,11 @@ def _read(text: str) -> tuple[_Word, ...]:
         elif known and small in _ABOUT:
             about = True
         elif value is not None or piece.isalnum():
-            last = words[-1] if words else None
-            follows = glued and not marks and last is not None and last.in_phrase and last.value is None
-            capital = piece[0].isupper()
-            in_phrase = any(mark not in (",", ";", "and", "or", "that") for mark in marks) or (
-                follows and last is not None and last.capital == capital
-            )
-            word = _Word(small, tuple(marks), frozenset(forms), glued and not marks, capital, about, value, in_phrase)
+            last = words[-1] if words else _Word("")
+            glued, capital = glued and not marks, piece[0].isupper()
+            follows = glued and last.in_phrase and last.value is None and last.capital == capital
+            in_phrase = follows or any(mark not in (",", ";", "and", "or", "that") for mark in marks)
+            word = _Word(small, tuple(marks), frozenset(forms), glued, capital, about, value, in_phrase)
             words.append(word)
             marks, forms, glued, about = [], set(), not word.is_negator, False
     # A preposition at the end is a particle of the verb ("nahm zu") and counts as a word.
@@ -341,12 +338,11 @@ def _is_opposite(word: _Word, other: _Word) -> bool:
     short, long = sorted((word.text, other.text), key=len)
     if len(short) >= 4 and any(_is_inflected(prefix + short, long) for prefix in _NEGATIVE_PREFIXES):
         return True
-    return any(
-        any(_is_inflected(one, entry) for entry in mine) and any(_is_inflected(two, entry) for entry in theirs)
-        for pair in _OPPOSITES
-        for mine, theirs in (pair, pair[::-1])
-        for one, two in [(word.text, other.text)]
-    )
+    return any(_is_among(word, mine) and _is_among(other, theirs) for mine, theirs in _OPPOSITES)
+
+
+def _is_among(word: _Word, words: frozenset[str]) -> bool:
+    return any(_is_inflected(word.text, one) for one in words)
 
 
 def _is_rounded(one: Quantity, two: Quantity, *, about: bool) -> bool:
@@ -380,11 +376,8 @@ def _agrees(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool, 
     denied = [at for at, word in enumerate(found) if word.is_negator]
     turned = len(denied) != sum(word.is_negator for word in claim)
     if differing and not turned and sum(word.value is not None for word in claim):
-        claim = [
-            one
-            for one, before in zip(claim, (claim[0], *claim), strict=False)
-            if one is claim[0] or not _may_be_said_otherwise(one, before, found)
-        ]
+        more = [one for before, one in pairwise(claim) if not _may_be_said_otherwise(one, before, found)]
+        claim = [claim[0], *more]
     if turned:
         claim = [word for word in claim if not word.is_negator]
         if not differing or len(denied) > 1:
@@ -408,11 +401,8 @@ def _alignments(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bo
     The claim's first word and its names, figures and negations keep their order. Other words, among them names and
     figures after a preposition, may be anywhere. If `differing`, exactly one word is the opposite of the claim's.
     """
-    fixed = [at == 0 or _has_a_part(word) for at, word in enumerate(claim)]
-    wanted = [
-        *((word, True) for word, one in zip(claim, fixed, strict=True) if one),
-        *((word, False) for word, one in zip(claim, fixed, strict=True) if not one),
-    ]
+    wanted = [(word, at == 0 or _has_a_part(word)) for at, word in enumerate(claim)]
+    wanted.sort(key=lambda one: not one[1])
     for start in range(len(found) if wanted else 0):
         places: list[int] = []
         last, left = start - 1, differing
@@ -492,11 +482,7 @@ def _is_title(head: Sequence[_Word]) -> bool:
 def _is_event(claim: Sequence[_Word]) -> bool:
     """Return whether a claim reports a single event, and contains neither a superlative nor a word such as "all"."""
     measured = any(word.text in _EXTENT or _SUPERLATIVE.fullmatch(word.text) for word in claim)
-    return not measured and any(map(_is_verb, claim))
-
-
-def _is_verb(word: _Word) -> bool:
-    return any(_EVENT.fullmatch(form) for form in (word.text, *word.forms))
+    return not measured and any(_EVENT.fullmatch(form) for word in claim for form in (word.text, *word.forms))
 
 
 def _is_day(word: _Word) -> bool:

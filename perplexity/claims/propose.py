@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 
 from perplexity.claims.evidence import shared_words
 from perplexity.claims.lexicon import addresses_model, is_question
@@ -169,28 +169,20 @@ def sentences_to_check(message: str) -> tuple[str, ...]:
 
 def _checkable(sentences: Iterable[str]) -> tuple[str, ...]:
     """Return the texts that are long enough to be claims and are not addressed to a model, each once."""
-
-    def kept() -> Iterator[str]:
-        for sentence in sentences:
-            claim = one_line(prepare(sentence))
-            if len(claim) <= MAX_CLAIM and _word_count(claim) >= MIN_WORDS and not addresses_model(claim):
-                yield claim
-
-    return tuple(dict.fromkeys(kept()))
+    claims = dict.fromkeys(one_line(prepare(sentence)) for sentence in sentences)
+    short = [claim for claim in claims if len(claim) <= MAX_CLAIM]
+    return tuple(claim for claim in short if len(_words(claim)) >= MIN_WORDS and not addresses_model(claim))
 
 
-def _word_count(text: str) -> int:
-    return sum(token.is_word for token in PageText(text).tokens)
+def _words(text: str) -> list[str]:
+    return [token.text for token in PageText(text).tokens if token.is_word]
 
 
 def _of_message(claims: tuple[str, ...], message: str) -> tuple[str, ...]:
     """Return the proposed claims that share enough words with the message, and have no figure that it lacks."""
     figures = {figure.value for figure in find_quantities(message)}
-
-    def belongs(claim: str) -> bool:
-        return shared_words(claim, message) >= MIN_SHARE and {one.value for one in find_quantities(claim)} <= figures
-
-    return tuple(filter(belongs, claims))
+    shared = [claim for claim in claims if shared_words(claim, message) >= MIN_SHARE]
+    return tuple(claim for claim in shared if {one.value for one in find_quantities(claim)} <= figures)
 
 
 def _has_name(sentence: str) -> bool:
@@ -198,5 +190,4 @@ def _has_name(sentence: str) -> bool:
 
     A first character that is neither a capital nor a small letter counts, too, such as a digit or a Chinese character.
     """
-    words = [token.text for token in PageText(sentence).tokens if token.is_word]
-    return any(word[0].isupper() or not (word[0].isupper() or word[0].islower()) for word in words[1:] if word != "I")
+    return any(not word[0].islower() for word in _words(sentence)[1:] if word != "I")
