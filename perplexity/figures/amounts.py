@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from perplexity.lexicon.units import CURRENCIES, INITIALS, UNITS, find_multiplier, find_unit
+from perplexity.lexicon.units import CONVERSIONS, CURRENCIES, INITIALS, UNITS, find_multiplier, find_unit
 
 NUMBER = re.compile(
     r"(?:\.(?<![\w.,]\.)(?=\d))?[\d½¼¾⅓⅔⅛⅜⅝⅞](?:(?<=\d)\d*"
@@ -42,13 +42,6 @@ class Amount(NamedTuple):
     bare: Decimal = Decimal(0)
 
 
-class Plain(NamedTuple):
-    """A number without the words around it; `step` is as in an `Amount`."""
-
-    value: Decimal
-    step: Decimal
-
-
 def digits_of(written: str) -> str:
     """Return the digits of a number without zeros at both ends, so that separators and multipliers do not matter."""
     if written[-1] in _FRACTIONS:
@@ -57,25 +50,21 @@ def digits_of(written: str) -> str:
     return "".join([str(int(c)) for c in written if c.isdecimal()]).strip("0")
 
 
-def read_number(written: str) -> tuple[Plain, ...]:
-    """Return the possible readings of a match of `NUMBER`; empty for a version or a number that is too long."""
+def read_number(written: str) -> tuple[Amount, ...]:
+    """Return the readings of a match of `NUMBER` without the words around it; empty if it is a version or too long."""
     if written[-1] in _FRACTIONS:
         whole = written[:-1]
         if len(whole) > MAX_DIGITS or not (whole == "" or whole.isdecimal()):
             return ()
-        return (Plain(Decimal((whole or "0") + _FRACTIONS[written[-1]]), Decimal("0.001")),)
-    if written.isdecimal():
-        return (_plain(written, ""),) if len(written) <= MAX_DIGITS else ()
-    if len(written) > 2 * MAX_DIGITS:
-        return ()
+        return (Amount(Decimal((whole or "0") + _FRACTIONS[written[-1]]), "", Decimal("0.001")),)
     text = "".join(str(int(c)) if c.isdecimal() else c for c in written.translate(_SIGNS))
-    return tuple(_readings(text))
+    return tuple(_readings(text)) if len(text) - text.count(".") - text.count(",") <= MAX_DIGITS else ()
 
 
 _SIGNS = str.maketrans(dict.fromkeys("'’·" + SPACES, None) | {"٫": ".", "٬": ","})
 
 
-def _readings(text: str) -> Iterator[Plain]:
+def _readings(text: str) -> Iterator[Amount]:
     dots, commas = text.count("."), text.count(",")
     if not dots and not commas:
         yield _plain(text, "")
@@ -93,9 +82,9 @@ def _readings(text: str) -> Iterator[Plain]:
         yield _plain(whole, part)
 
 
-def _plain(whole: str, part: str) -> Plain:
+def _plain(whole: str, part: str) -> Amount:
     whole = whole.replace(".", "").replace(",", "")
-    return Plain(Decimal(f"{whole}.{part}" if part else whole), Decimal((0, (1,), -len(part))))
+    return Amount(Decimal(f"{whole}.{part}" if part else whole), "", Decimal((0, (1,), -len(part))))
 
 
 _WITH_POINT = frozenset(["mio.", "mrd.", "tsd.", "bio.", "mia.", "std.", "min.", "sek.", "sec.", "fr.", "u.s."])
@@ -165,23 +154,9 @@ def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
     return Suffix(tuple([e + shift for e in exponents]), unit, exponents != (0,), place, shift)
 
 
-_BASES = {
-    "ft": ("m", "0.3048"), "inch": ("m", "0.0254"), "mile": ("m", "1609.344"), "nmi": ("m", "1852"),
-    "yard": ("m", "0.9144"), "fathom": ("m", "1.8288"), "au": ("m", "1.496E11"), "ly": ("m", "9.461E15"),
-    "stone": ("g", "6350"), "cu ft": ("m³", "0.0283168"), "pint": ("m³", "0.00047"), "bbl": ("m³", "0.158987"),
-    "bar": ("Pa", "1E5"), "psi": ("Pa", "6894.76"), "Wh": ("J", "3600"),
-    "lb": ("g", "453.592"), "oz": ("g", "28.3495"), "gallon": ("m³", "0.00378541"), "acre": ("m²", "4046.86"),
-    "sq ft": ("m²", "0.092903"), "sq mi": ("m²", "2589988"), "mph": ("km/h", "1.609344"), "kn": ("km/h", "1.852"),
-    "m/s": ("km/h", "3.6"), "km/s": ("km/h", "3600"), "PS": ("W", "740"), "cal": ("J", "4.184"),
-    "year": ("month", "12"), "week": ("second", "604800"), "day": ("second", "86400"),
-    "hour": ("second", "3600"), "minute": ("second", "60"), "‰": ("%", "0.1"),
-}  # fmt: skip
-"""For each unit, the unit to compare it in, and the factor to convert it."""
-
-
 def in_base(amount: Amount) -> tuple[str, Decimal, Decimal]:
     """Return the unit for comparing an amount with other systems of units, and its value and step in that unit."""
-    unit, factor = _BASES.get("lb" if amount.unit == "GBP" else amount.unit, (amount.unit, "1"))
+    factor, unit = CONVERSIONS.get("lb" if amount.unit == "GBP" else amount.unit, ("1", amount.unit))
     return unit, amount.value * Decimal(factor), amount.step * Decimal(factor)
 
 
@@ -276,16 +251,11 @@ def _suffix_of_range(text: str, suffix: Suffix, money: str) -> Suffix:
     return suffix
 
 
-def with_suffix(plain: tuple[Plain, ...], suffix: Suffix, money: str) -> tuple[Amount, ...]:
+def with_suffix(plain: tuple[Amount, ...], suffix: Suffix, money: str) -> tuple[Amount, ...]:
     """Return the possible amounts of a number with its suffix and the currency before it."""
-    unit = money or suffix.unit
+    unit, shift = money or suffix.unit, suffix.unit_exponent
     return tuple(
-        [
-            Amount(
-                value.scaleb(exponent), unit, step.scaleb(exponent), suffix.is_scaled,
-                value.scaleb(exponent - suffix.unit_exponent),
-            )
-            for value, step in plain
-            for exponent in suffix.exponents
-        ]
-    )  # fmt: skip
+        Amount(value.scaleb(n), unit, step.scaleb(n), suffix.is_scaled, value.scaleb(n - shift))
+        for value, _, step, *_ in plain
+        for n in suffix.exponents
+    )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
@@ -32,6 +31,7 @@ _ADDED = re.compile(
     re.IGNORECASE,
 )
 _NEAR = 60
+_SHARES = frozenset({"%", "°C", "°F", "°"})
 
 
 def compares(text: str, start: int, end: int) -> bool:
@@ -54,17 +54,13 @@ class Computed:
     def has_converted(self, amount: Amount, *, sign: int, is_rough: bool) -> bool:
         """Return whether the text has this amount in a unit of another system."""
         unit, value, step = in_base(amount)
-        for other in self._amounts:
-            if other.unit != amount.unit and unit:
-                base, theirs, its_step = in_base(other)
-                distance = abs(theirs - value)
-                near = (3 if is_rough else 1) * _TOLERANCE * value
-                if base == unit and distance <= max(
-                    near, step / 2 if 10 <= amount.bare < 100 or is_rough else 0, its_step / 2
-                ):
-                    return True
-                if {unit, base} == {"°C", "°F"} and _is_same_heat(amount, other, sign):
-                    return True
+        near = max((3 if is_rough else 1) * _TOLERANCE * value, step / 2 if 10 <= amount.bare < 100 or is_rough else 0)
+        others = [other for other in self._amounts if other.unit != amount.unit and unit]
+        for other, (base, theirs, its_step) in zip(others, map(in_base, others), strict=True):
+            if base == unit and abs(theirs - value) <= max(near, its_step / 2):
+                return True
+            if {unit, base} == {"°C", "°F"} and _is_same_heat(amount, other, sign):
+                return True
         return False
 
     def has_value(self, amount: Amount, *, compares: bool, adds: bool, is_long: bool) -> bool:
@@ -95,9 +91,7 @@ class Computed:
 
         Percentages, degrees and temperatures count only with `of_shares`.
         """
-        ratios = self._ratios if of_shares else self._ratios_of_counts
-        place = bisect_left(ratios, low)
-        return place < len(ratios) and ratios[place] <= high
+        return any(low <= ratio <= high and (of_shares or unit not in _SHARES) for unit, ratio in self._ratios)
 
     def has_percentage_of(self, amount: Amount, *, compares: bool) -> bool:
         """Return whether one amount is this percentage of another or, with `compares`, differs from it by this much."""
@@ -121,17 +115,11 @@ class Computed:
         same = self._of(unit)
         return [(one, other) for n, one in enumerate(same) for other in same[n + 1 : n + 1 + _APART]]
 
-    def _ratios_of(self, units: Iterable[str]) -> list[float]:
-        pairs = [pair for unit in units for pair in self._near(unit)]
-        return sorted(ratio for one, other in pairs for ratio in (float(one / other), float(other / one)))
-
     @cached_property
-    def _ratios(self) -> list[float]:
-        return self._ratios_of({amount.unit for amount in self._amounts})
-
-    @cached_property
-    def _ratios_of_counts(self) -> list[float]:
-        return self._ratios_of({amount.unit for amount in self._amounts} - {"%", "°C", "°F", "°"})
+    def _ratios(self) -> list[tuple[str, float]]:
+        """The ratios of two amounts, both ways, each with the unit of both."""
+        pairs = [(unit, pair) for unit in {amount.unit for amount in self._amounts} for pair in self._near(unit)]
+        return [(unit, float(a / b)) for unit, (one, other) in pairs for a, b in ((one, other), (other, one))]
 
 
 def _is_same_heat(amount: Amount, other: Amount, sign: int) -> bool:

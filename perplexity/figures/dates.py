@@ -135,7 +135,7 @@ _MINUTES = r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:m|min\.?|mins\.?|minut
 _REST = r"(\d{1,2}(?:[.,]\d{1,3})?)[ \u00a0-]?(?:s|secs?\.?|seconds?|Sek\.?|Sekunden?)(?![^\W\d_])"
 _THEN = r",?[ \u00a0-]?(?:(?:and|und) )?"
 _DURATION = re.compile(rf"{_HOURS}(?:{_THEN}{_MINUTES})?(?:{_THEN}{_REST})?|{_MINUTES}{_THEN}{_REST}")
-_COLONS = re.compile(r"[0-9](?<![\d.,:][0-9])\d{0,2}(?::[0-5]\d){1,2}(?:[.,]\d{1,3})?(?![\d:])")
+COLONS = re.compile(r"[0-9](?<![\d.,:][0-9])\d{0,2}(?::[0-5]\d){1,2}(?:[.,]\d{1,3})?(?![\d:])")
 _ONE_LENGTH = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d{0,3}(?:[.,]\d+)?)[ \u00a0-]?(h|hours?|Stunden?|min|minutes?|Minuten?)(?![^\W\d_])"
 )
@@ -176,15 +176,10 @@ def seconds_of(written: str) -> frozenset[Decimal]:
     return frozenset({3600 * parts[0] + 60 * parts[1] + last})
 
 
-def find_clock_parts(text: str) -> frozenset[int]:
-    """Return the numbers that colons separate in the times and durations of a text: 2 and 41 for "2:41"."""
-    return frozenset(int(float(part.replace(",", "."))) for match in _COLONS.findall(text) for part in match.split(":"))
-
-
 def all_durations(text: str) -> frozenset[Decimal]:
     """Return all durations of a text in seconds: of several units, with colons, and of one unit."""
     found = {seconds for _, _, many in find_durations(text) for seconds in many}
-    found |= {seconds for match in _COLONS.finditer(text) for seconds in seconds_of(match[0])}
+    found |= {seconds for match in COLONS.finditer(text) for seconds in seconds_of(match[0])}
     for match in _ONE_LENGTH.finditer(text):
         found.add(Decimal(match[1].replace(",", ".")) * (60 if match[2][0] in "mM" else 3600))
     return frozenset(found)
@@ -224,23 +219,26 @@ def find_dates(text: str, *, bare_months: bool = False) -> list[WrittenDate]:
 
 def _by_digits(text: str) -> Iterator[WrittenDate]:
     for match in _DIGITS_FIRST.finditer(text):
-        readings, is_range = _of_digits(match)
+        readings, first = _of_digits(match), match["first"]
+        is_range = len(readings) > 1 and len(first) < 3 and bool(match["last"] or match["last_day"])
         if readings:
             yield WrittenDate(match.start(), match.end(), readings, is_range)
 
 
-def _of_digits(match: re.Match[str]) -> tuple[tuple[PartialDate, ...], bool]:
-    """Return the readings of a date that begins with digits, and whether they are a range."""
-    first = match["first"]
-    readings: tuple[PartialDate, ...] = ()
+def _of_digits(match: re.Match[str]) -> tuple[PartialDate, ...]:
+    """Return the readings of a date that begins with digits, which may be a range such as "3–5 May 2026"."""
+    first, readings = match["first"], tuple[PartialDate, ...]()
     if match["name"]:
-        return _with_name(match)
-    if match["third"]:
+        month, year = _month(match["name"]), _short_year(match["year"])
+        first_month = _month(match["first_month"]) if match["first_month"] else month
+        day = _partial(year, first_month, int(first)) if len(first) < 3 else ()
+        readings = (*day, *_partial(year, month, _number(match["last"]))) if day and match["last"] else day
+    elif match["third"]:
         readings = _of_three(first, int(match["second"]), match["third"], match["sign"])
     elif match["last_day"] and (match["range_year"] or match[0][len(first)] == "."):
         year, month = _number(match["range_year"]), int(match["last_month"])
         days = [_partial(year, month, int(day)) for day in (first, match["last_day"]) if len(day) < 3]
-        return (*days[0], *days[-1]), len(days) == 2 and all(days)
+        readings = (*days[0], *days[-1])
     elif match["after_month"]:
         readings = _partial(int(match["after_month"]), int(first), None)
     elif match["month"] and first[0] in "12":
@@ -250,17 +248,8 @@ def _of_digits(match: re.Match[str]) -> tuple[tuple[PartialDate, ...], bool]:
     elif match["spaced"]:
         readings = _partial(int(match["spaced_year"]), int(match["spaced"]), int(first))
     elif "Q" in match[0] and first in {"1", "2", "3", "4"}:
-        readings = (PartialDate(_short_year(match["quarter_year"]), part=f"Q{int(first)}"),)
-    return readings, False
-
-
-def _with_name(match: re.Match[str]) -> tuple[tuple[PartialDate, ...], bool]:
-    """Return the readings of "3 May" or "3–5 May 2026"."""
-    month, year = _month(match["name"]), _short_year(match["year"])
-    first_month = _month(match["first_month"]) if match["first_month"] else month
-    day = _partial(year, first_month, int(match["first"])) if len(match["first"]) < 3 else ()
-    last = _partial(year, month, _number(match["last"])) if day and match["last"] else ()
-    return (*day, *last), bool(last)
+        readings = (PartialDate(_short_year(match["quarter_year"]), part=f"Q{first}"),)
+    return readings
 
 
 def _of_three(first: str, second: int, third: str, sign: str) -> tuple[PartialDate, ...]:
@@ -282,32 +271,27 @@ def _is_day(match: re.Match[str]) -> bool:
 
 def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
     for match in _MONTH_FIRST.finditer(text):
-        start = match.start()
+        start, end = match.span()
         if start and (text[start - 1].isalnum() or text[start - 1] == "_"):
             continue
-        month, day = _month(match["name"]), match["day"]
+        month, day, later = _month(match["name"]), match["day"], match["last_month"] or match["end_month"]
+        year = _short_year(match["year"] or match["only_year"])
+        ends = [(month, _number(day))]
+        if match["last"] or later:
+            ends.append((_month(later) if later else month, _number(match["last"])))
         if not day and text[start - 3 : start - 1] in _DAY_ENDS and (worded := _worded_day(text, start)):
-            first, number = worded
-            year = _short_year(match["only_year"]) if match["only_year"] else None
-            yield WrittenDate(first, match.end(), _partial(year, month, number))
-            continue
-        if day:
-            year = _number(match["year"])
-            readings = _partial(year, month, int(day))
-            if match["last"]:
-                last = _month(match["last_month"]) if match["last_month"] else month
-                readings = (*readings, *_partial(year, last, int(match["last"])))
-            if readings:
-                yield WrittenDate(start, match.end(), readings, len(readings) > 1)
-        elif written := match["only_year"]:
-            year = _short_year(written)
-            end = match["end_month"]
-            readings = (PartialDate(year, month), *([PartialDate(year, _month(end))] if end else []))
-            yield WrittenDate(start, match.end(), readings, len(readings) > 1)
-        elif bare or match["name"] in _SURE or _BEFORE_A_MONTH.search(text, max(0, start - _LONGEST_BEFORE), start):
-            until = _UNTIL_MONTH.match(text, match.end())
-            readings = (PartialDate(None, month), *([PartialDate(None, _month(until["last"]))] if until else []))
-            yield WrittenDate(start, until.end() if until else match.end(), readings, until is not None)
+            start, number = worded
+            ends = [(month, number)]
+        elif not day and year is None:
+            before = _BEFORE_A_MONTH.search(text, max(0, start - _LONGEST_BEFORE), start)
+            if not (bare or match["name"] in _SURE or before):
+                continue
+            if until := _UNTIL_MONTH.match(text, end):
+                end = until.end()
+                ends.append((_month(until["last"]), None))
+        readings = tuple(partial for ends_month, ends_day in ends for partial in _partial(year, ends_month, ends_day))
+        if readings:
+            yield WrittenDate(start, end, readings, len(readings) > 1)
 
 
 def _worded_day(text: str, month: int) -> tuple[int, int] | None:

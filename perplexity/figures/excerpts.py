@@ -13,11 +13,11 @@ from perplexity.figures.computed import Computed, adds, compares
 from perplexity.figures.dates import WrittenDate
 from perplexity.figures.fractions import Fraction, find_fractions, said_factors, said_percentages
 from perplexity.figures.languages import is_known
-from perplexity.figures.matching import MOST_PLACES, contains, is_apart, occurrences
-from perplexity.figures.number_words import find_worded
+from perplexity.figures.matching import apart, contains
+from perplexity.figures.number_words import find_worded, listed, roman, says_length, small_words
 from perplexity.figures.numbers import (
-    RELATED,
     Number,
+    are_alike,
     counts,
     has_same_name,
     in_table,
@@ -26,7 +26,6 @@ from perplexity.figures.numbers import (
     rounds,
     unit_follows,
 )
-from perplexity.figures.small_numbers import listed, roman, says_length, small_words
 from perplexity.figures.source_dates import SourceDates
 from perplexity.lexicon.folding import lowered
 from perplexity.lexicon.units import CURRENCIES
@@ -49,12 +48,15 @@ _TABLE_HEADS = {
 }  # fmt: skip
 """Words in the head of a table, in lower case. A key is the power of ten by which they multiply the table's numbers."""
 _OF_A_CELL = frozenset({3, 6, 9})
+MOST_PLACES = 50
+"""The most numbers with the same digits that are compared, so that a number repeated often does not take long."""
 _CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _NAUGHT_OR_ONE = {"0": ("nil", "null", "zero", "love", "scoreless"), "1": ("one", "ein")}
 _CHEMICAL = re.compile(r"(?:CO|CH|N|O|NO|SO|NH|H)[2-4]|H2O|N2O")
+_JOINT = "[ ‑–\u00a0-]?"
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_GERMAN_WORDS = (" der ", " die ", " und ", " von ", " im ", " als ")
+_GERMAN_WORDS, _ENGLISH_WORDS = (" der ", " die ", " und ", " von ", " im ", " als "), (" the ", " of ")
 
 
 class Excerpt:
@@ -73,24 +75,18 @@ class Excerpt:
 
     @cached_property
     def _in_words(self) -> list[Number]:
-        worded = [Number(self.text, one.start, one.end, one.value) for one in find_worded(self.lower, inside=True)]
-        mixed = (
-            Number(self.text, *match.span(), int(match[1] or 0) + Decimal(match[2]) / int(match[3]))
-            for match in _MIXED.finditer(self.text)
-        )
-        dozens = (
-            Number(self.text, *match.span(), Decimal(12 * int(match[1]))) for match in _DOZENS.finditer(self.text)
-        )
-        return [*worded, *mixed, *dozens]
+        found: list[tuple[int, int, Decimal]] = [*find_worded(self.lower, inside=True)]
+        mixed, dozens = _MIXED.finditer(self.text), _DOZENS.finditer(self.text)
+        found += [(*one.span(), int(one[1] or 0) + Decimal(one[2]) / int(one[3])) for one in mixed]
+        found += [(*one.span(), Decimal(12 * int(one[1]))) for one in dozens]
+        return [Number(self.text, *one) for one in found]
 
     @cached_property
     def _by_digits(self) -> dict[str, list[Number]]:
         """The numbers by their digits without zeros at both ends, which separators and multipliers do not change."""
         found: dict[str, list[Number]] = {}
         for number in (*self._in_digits, *self._in_words):
-            same = found.setdefault(number.digits, [])
-            if len(same) < MOST_PLACES:
-                same.append(number)
+            found.setdefault(number.digits, []).append(number)
         return found
 
     @cached_property
@@ -100,20 +96,12 @@ class Excerpt:
 
     @cached_property
     def _percentages(self) -> list[float]:
-        return sorted(float(a.value) for number in self._in_digits for a in number.amounts if a.unit == "%")
-
-    @cached_property
-    def _said_percentages(self) -> list[float]:
-        return sorted(said_percentages(self.lower))
+        return [float(a.value) for number in self._in_digits for a in number.amounts if a.unit == "%"]
 
     @cached_property
     def _parts_of_a_point(self) -> frozenset[Decimal]:
         """The parts of a percentage point that the text says in words."""
         return frozenset(one.percentage for one in find_fractions(self.text, self.lower) if one.of_a_point)
-
-    @cached_property
-    def _factors(self) -> frozenset[Decimal]:
-        return frozenset(said_factors(self.lower))
 
     @cached_property
     def _values_in_words(self) -> frozenset[Decimal]:
@@ -126,22 +114,9 @@ class Excerpt:
         return frozenset((one.written, other.written) for one, other in both if other.start - one.end < 30)
 
     @cached_property
-    def _all_digits(self) -> str:
-        return "".join(_PART.findall(self.text))
-
-    @cached_property
-    def _listed(self) -> frozenset[int]:
-        return listed(self.text)
-
-    @cached_property
     def _scales(self) -> frozenset[int]:
         """The powers of ten by which the text's tables multiply their numbers: 6 for a table "in millions"."""
         return frozenset(power for power, heads in _TABLE_HEADS.items() if self._has_words(heads))
-
-    @cached_property
-    def _is_german(self) -> bool:
-        german = sum(map(self.lower.count, _GERMAN_WORDS))
-        return german > self.lower.count(" the ") + self.lower.count(" of ")
 
     @cached_property
     def _computed(self) -> Computed:
@@ -153,7 +128,7 @@ class Excerpt:
                 years.add(int(number.written))
             elif number.amounts and not self.dates.is_in_date(number.start) and not any(number.letters):
                 found += [(number.start, amount) for amount in self._likely(number.amounts, number.written)]
-        for number in (Number(self.text, one.start, one.end, one.value) for one in find_worded(self.lower)):
+        for number in (Number(self.text, *one) for one in find_worded(self.lower)):
             if not _ORDINAL.search(number.written) and self.lower[number.end : number.end + 1] != "-":
                 found.append((number.start, number.amounts[0]))
         found.sort(key=lambda one: one[0])
@@ -194,36 +169,39 @@ class Excerpt:
             return True
         near = 0.15 if fraction.hedge else 0.03
         parts = (exact, 100 - exact, 100 + exact) if fraction.is_change else (exact,)
-        if any(
-            part >= 10 and self._computed.has_ratio(part / 100 * (1 - near), part / 100 * (1 + near), of_shares=False)
-            for part in parts
-        ):
-            return True
-        return len(fraction.numbers) > 0 and all(map(self._has_small, fraction.numbers))
+        bounds = [(part / 100 * (1 - near), part / 100 * (1 + near)) for part in parts if part >= 10]
+        return any(self._computed.has_ratio(low, high, of_shares=False) for low, high in bounds) or (
+            len(fraction.numbers) > 0 and all(map(self._has_small, fraction.numbers))
+        )
 
     def _says_percentage(self, percentage: float) -> bool:
         """Return whether the text says a percentage in words, such as "half" and "nine in ten"."""
-        return _has_between(self._said_percentages, round(percentage) - 1, round(percentage) + 1)
+        return any(abs(said - round(percentage)) <= 1 for said in said_percentages(self.lower))
 
     def _has_percentage(self, percentage: int, hedge: str) -> bool:
         """Return whether the text has about this percentage in digits: 35 % for a third, 60 % for more than half."""
         near = 2 + percentage // (5 if hedge else 20)
         low = percentage - (near if hedge != "over" else 0)
         high = percentage + (near if hedge not in {"under", "nearly"} else 0)
-        return percentage > 0 and _has_between(self._percentages, low, high)
+        return percentage > 0 and any(low <= one <= high for one in self._percentages)
 
     def _has_small(self, number: int) -> bool:
         if number == 1:
             return self._has_words(_NAUGHT_OR_ONE["1"]) or self.contains("1")
         return self._has_plain(str(number))
 
-    def has_century(self, number: int) -> bool:
+    def has_century(self, number: str) -> bool:
         """Return whether the text has a century such as "19th century", or a year of it."""
-        return self.dates.has_century(number) or Decimal(number) in self._values_in_words
+        return self.dates.has_century(int(number)) or Decimal(number) in self._values_in_words
 
     def has_season(self, first: str, last: str) -> bool:
         """Return whether the text has two years, as in "2023/24"; `last` has two digits."""
         return self.dates.has_year(int(first)) and self.dates.has_year(int(first[:2] + last))
+
+    def has_slashed(self, count: str, parts: str) -> bool:
+        """Return whether the text has a fraction that is written as "2/3"."""
+        is_share = int(count) < int(parts)
+        return self.has_fraction(Fraction(0, 0, Decimal(100 * int(count)) / int(parts) if is_share else Decimal(1000)))
 
     def has_pair(self, first: str, second: str) -> bool:
         """Return whether the text has two numbers: in digits near each other, in either order, or in words anywhere."""
@@ -249,11 +227,11 @@ class Excerpt:
 
     def has_digits(self, digits: str) -> bool:
         """Return whether the text has these digits in a row, even with other signs between, as in a phone number."""
-        return digits in self._all_digits
+        return digits in "".join(_PART.findall(self.text))
 
     def has_multiple(self, factor: Decimal, hedge: str) -> bool:
         """Return whether the text has a multiple, in words or as the ratio of two of its numbers."""
-        if factor in self._factors:
+        if factor in said_factors(self.lower):
             return True
         if factor < 1:
             hedge = {"over": "under", "under": "over", "nearly": "over"}.get(hedge, hedge)
@@ -262,7 +240,7 @@ class Excerpt:
         high = value * (1.5 if hedge == "over" else 1.01 if hedge in {"nearly", "under"} else 1.07)
         changes = ((low - 1, high - 1), (low, high)) if factor > 1 else ((1 - high, 1 - low), (low, high))
         return self._computed.has_ratio(low, high, of_shares=True) or any(
-            _has_between(self._percentages, 100 * least, 100 * most) for least, most in changes
+            100 * least <= one <= 100 * most for one in self._percentages for least, most in changes
         )
 
     def has_name(self, prefix: str, written: str, suffix: str) -> bool:
@@ -272,29 +250,27 @@ class Excerpt:
         """
         if _CHEMICAL.fullmatch(f"{prefix}{written}{suffix}"):
             return True
-        prefix, suffix = prefix.rstrip("-‑").lower(), suffix.lower()
-        for start in occurrences(self.text, written):
-            end = start + len(written)
-            before = self.text[max(0, start - len(prefix) - 1) : start].rstrip(" -‑–\u00a0").lower()
-            after = self.text[end : end + len(suffix) + 1].lstrip(" -‑–\u00a0").lower()
-            if is_apart(self.text, start, written) and before.endswith(prefix) and after.startswith(suffix):
-                return True
+        prefix = prefix.rstrip("-‑")
+        before = f"{re.escape(prefix)}{_JOINT}" if prefix else ""
+        if re.search(f"{before}{apart(written)}{_JOINT}{re.escape(suffix)}", self.text, re.IGNORECASE):
+            return True
         # Chemists write the number as a subscript, as in "PM₁₀".
-        return f"{prefix}{written.translate(_SUBSCRIPTS)}{suffix}" in self.lower
+        return f"{prefix}{written.translate(_SUBSCRIPTS)}{suffix}".lower() in self.lower
 
     def has_number(self, mine: Number) -> bool:
         """Return whether the text has a number in any form."""
         if not mine.amounts:
             return self.contains(mine.written)
+        in_name = mine.before[1:] in {"-", "‑"} and mine.before[0].isalpha()
         return (
-            any(self._is_same(mine, other) for other in self._by_digits.get(mine.digits, ()))
+            any(self._is_same(mine, other) for other in self._by_digits.get(mine.digits, ())[:MOST_PLACES])
             or any(self._is_rounded(mine, other) for other in self._near(mine))
             or (mine.is_year and (self.contains(mine.written) or self.dates.has_year(int(mine.written))))
             or self._says(mine)
             or self._has_version(mine)
             or self._has_length_of_time(mine)
             or (mine.name != "" and mine.name not in self.lower)
-            or (not (mine.is_year or mine.is_in_a_name) and self._follows(mine))
+            or (not (mine.is_year or in_name) and self._follows(mine))
         )
 
     def _is_same(self, mine: Number, other: Number) -> bool:
@@ -305,12 +281,8 @@ class Excerpt:
             for amount in mine.amounts:
                 has_units = amount.unit and theirs.unit and not in_table(theirs)
                 same = amount.value == theirs.value if has_units else amount.bare == theirs.bare
-                if (
-                    amount.is_scaled
-                    and not amount.unit
-                    and theirs.unit == "g"
-                    and amount.bare.scaleb(6) == theirs.value
-                ):
+                may_be_tonnes = amount.is_scaled and not amount.unit and theirs.unit == "g"
+                if may_be_tonnes and amount.bare.scaleb(6) == theirs.value:
                     return True
                 if same and self._is_alike(mine, amount, other, theirs):
                     return True
@@ -324,11 +296,8 @@ class Excerpt:
             return False
         if unit and not theirs and counts(self.text, other.end_of_unit):
             return unit_follows(self.text, other.end_of_unit, unit)
-        return any(
-            a.value == b.value and (a.unit == b.unit or not a.unit or not b.unit or {a.unit, b.unit} in RELATED)
-            for a in mine.amounts
-            for b in other.amounts
-        )
+        pairs = [(a, b) for a in mine.amounts for b in other.amounts if a.value == b.value]
+        return any(not a.unit or not b.unit or are_alike(a, b) for a, b in pairs)
 
     def _is_alike(self, mine: Number, amount: Amount, other: Number, theirs: Amount) -> bool:
         """Return whether two equal numbers can be about the same thing."""
@@ -339,22 +308,25 @@ class Excerpt:
         ):
             return False
         if amount.unit and theirs.unit:
-            return amount.unit == theirs.unit or {amount.unit, theirs.unit} in RELATED or in_table(theirs)
+            return are_alike(amount, theirs)
         return self._counts_alike(mine, amount, other, theirs)
 
     def _counts_alike(self, mine: Number, amount: Amount, other: Number, theirs: Amount) -> bool:
         """Return whether two equal numbers, one of them without a unit, can be about the same thing."""
         is_large = theirs.bare >= 100 or theirs.bare != theirs.bare.to_integral_value()
         last = other.end_of_unit
-        if amount.unit and (names_what if is_large else counts)(self.text, last) and not other.ends_range:
+        ends_range = other.before[1:] in {"-", "–"} and other.before[0].isdecimal()
+        if amount.unit and (names_what if is_large else counts)(self.text, last) and not ends_range:
             return unit_follows(self.text, last, amount.unit)
         if theirs.unit and not is_large and mine.counts and not in_table(theirs):
             return unit_follows(mine.text, mine.end, theirs.unit)
         if is_large:
             return not mine.is_other_kind_of_year(other)
-        if other.in_pair or not has_same_name(mine, other):
+        in_pair = any(side[1:] == ":" and side[0].isdecimal() for side in (other.before, other.after[::-1]))
+        if in_pair or not has_same_name(mine, other):
             return False
-        return bool(theirs.unit) or theirs.value > 31 or mine.is_ordinal or not self.dates.is_in_date(other.start)
+        may_be_day = theirs.value <= 31 and not theirs.unit and not mine.after.startswith((".", "st", "nd", "rd", "th"))
+        return not may_be_day or not self.dates.is_in_date(other.start)
 
     def _scaled(self, other: Number, *, in_cell: bool) -> tuple[Amount, ...]:
         """Return a number's possible amounts, also multiplied as the text's tables say, such as "in millions".
@@ -392,8 +364,11 @@ class Excerpt:
 
     def _is_rounded(self, mine: Number, other: Number) -> bool:
         """Return whether rounding a number of the excerpt, `other`, gives the sentence's number, `mine`."""
-        is_plain = len(other.written) == 4 and other.written.isdecimal()
-        if (mine.is_year and not mine.counts and is_plain) or any(other.letters) or not mine.has_sign_of(other):
+        if (
+            (mine.is_year and not mine.counts and other.has_four_digits)
+            or any(other.letters)
+            or not mine.has_sign_of(other)
+        ):
             return False
         others = self._scaled(other, in_cell=False) if mine.is_scaled else other.amounts
         unit = self._left_out(mine, other)
@@ -422,7 +397,7 @@ class Excerpt:
             return self._says_percentage(float(amount.value))
         if amount.unit or value >= 100:
             return says_length(self.lower, amount.unit, amount.value)
-        if (mine.in_words and value in self._listed) or (value < 5 and self.contains(f"Q{value}")):
+        if (mine.in_words and value in listed(self.text)) or (value < 5 and self.contains(f"Q{value}")):
             return True
         words = small_words(value, in_words=mine.in_words)
         if value == 1 and not mine.in_words:
@@ -433,12 +408,7 @@ class Excerpt:
         """Return whether the text has a version that begins with the number: 3.13.1 for 3.13."""
         if mine.written.count(".") != 1 or mine.amounts[0].unit:
             return False
-        beginning = f"{mine.written}."
-        return any(
-            self.text[place + len(beginning) : place + len(beginning) + 1].isdecimal()
-            and not (place and (self.text[place - 1].isdecimal() or self.text[place - 1] in ".,"))
-            for place in occurrences(self.text, beginning)
-        )
+        return re.search(rf"(?<![\d.,]){re.escape(mine.written)}\.\d", self.text) is not None
 
     def _has_length_of_time(self, mine: Number) -> bool:
         """Return whether the text says a length of time in another form."""
@@ -483,14 +453,10 @@ class Excerpt:
     def _in_its_language(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:
         if not amounts or _EITHER.fullmatch(written) is None:
             return amounts
+        german, english = (sum(map(self.lower.count, words)) for words in (_GERMAN_WORDS, _ENGLISH_WORDS))
         steps = [amount.step for amount in amounts]
-        step = min(steps) if ("," in written) == self._is_german else max(steps)
+        step = min(steps) if ("," in written) == (german > english) else max(steps)
         return tuple(amount for amount in amounts if amount.step == step)
-
-
-def _has_between(ordered: Sequence[float], low: float, high: float) -> bool:
-    place = bisect_left(ordered, low)
-    return place < len(ordered) and ordered[place] <= high
 
 
 def _six_digits(digits: str) -> int:

@@ -11,10 +11,9 @@ from typing import NamedTuple
 from perplexity.figures.amounts import NUMBER, power_end, read_suffix, unit_before
 from perplexity.figures.dates import CLOCK_TIME, find_dates, find_durations, find_worded_times, minutes_of, seconds_of
 from perplexity.figures.excerpts import Excerpt
-from perplexity.figures.fractions import Fraction, find_fractions, find_multiples
+from perplexity.figures.fractions import find_fractions, find_multiples
 from perplexity.figures.number_words import find_worded
-from perplexity.figures.numbers import Number, hedge_before, letters_around, span_with_unit
-from perplexity.figures.own_numbers import find_own_numbers
+from perplexity.figures.numbers import Number, hedge_before, span_with_unit
 from perplexity.figures.source_dates import SourceDates
 from perplexity.lexicon.folding import lowered
 from perplexity.lexicon.numbers import NUMBERS
@@ -39,7 +38,7 @@ _FEET = re.compile(
 )
 _RATIO = re.compile(r"([0-9](?<![\d.,/-][0-9])\d{0,2})-(?:to|zu|for|of)-(\d{1,3})(?![.,/-]?\d)")
 _SEASON = re.compile(r"([12](?<![\d.,/-][0-9])\d{3})[/–-](\d\d)(?![.,/-]?\d)")
-_SLASHED = re.compile(r"[0-9](?<![\d.,/][0-9])\d?/\d{1,2}(?![\d/]|[.,]\d)")
+_SLASHED = re.compile(r"([0-9](?<![\d.,/][0-9])\d?)/(\d{1,2})(?![\d/]|[.,]\d)")
 _PHONE = re.compile(r"[+0](?<![\w.,][+0])\d[\d()/ –-]{6,20}\d")
 _DECADE = re.compile(r"([0-9](?<![\w.,][0-9])\d(?:\d0)?)(?:s|ern?)(?![^\W\d_])")
 _NEAR_A_TIME = re.compile(
@@ -59,7 +58,7 @@ _DIGITS = re.compile(r"\d+")
 def find_figures(text: str) -> Iterator[Figure]:
     """Yield the figures of a text, which do not overlap; numbers that label or count the text's items are left out."""
     taken = bytearray(len(text))
-    for start, end in find_own_numbers(text):
+    for start, end in _own_numbers(text):
         taken[start:end] = b"\1" * (end - start)
     for figure in (*_special(text), *_in_words(text)):
         if not any(taken[figure.start : figure.end]):
@@ -73,71 +72,106 @@ def find_figures(text: str) -> Iterator[Figure]:
             taken[end:last] = b"\1" * (last - end)
 
 
-def _of_dates(has: Callable[..., bool], **arguments: object) -> Callable[[Excerpt], bool]:
+_LABELS = (
+    re.compile(r"(?<![^\s])\((\d{1,2})\)(?= [^\W\d_])(?! (?:million|billion|thousand|percent|Mio|Mrd|Prozent))"),
+    re.compile(
+        r"(?:(?<![^\n])|(?<=[;:] )|(?<=, and )|(?<=; and ))"
+        r"(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?=,)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?<![^\n])(?:(?:Step|Reason|Tip|Option|Point|Rule|Method|Example|Question|Schritt|Grund|Tipp|Punkt|Regel|Frage|"
+        r"Beispiel|Möglichkeit) #?(\d{1,2}|[a-zäöü]+)|(?:Phase|Figure|Table|Part|Stage|Level|Abbildung|Tabelle|Teil) "
+        r"(\d{1,2}|[a-zäöü]+)(?=[:.)] )|(\d{1,2})[.)](?= [^\W\d_]))"
+    ),
+)
+_COUNT = re.compile(r"(?<![\w.,$€£/-])([2-9]|1[0-2]|[^\W\d_]{3,6}) (?=[^\W\d_])")
+_ITEMS = re.compile(r"[^:;—–(\n]{2,80}(?:(?P<colon>:)|\s[—–-]|\s\()\s*(?P<items>[^\n—–)]{0,400})")
+_OR = re.compile(r",? (?:and|or|und|oder|sowie) ")
+
+
+def _own_numbers(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of numbers that label the answer's own items, such as "(2)" and "Third,", or that count them."""
+    for labels in _LABELS:
+        for match in labels.finditer(text):
+            yield match.span(match.lastindex or 0)
+    for match in _COUNT.finditer(text):
+        word = match[1].lower()
+        count = int(word) if word.isdecimal() else NUMBERS.get(word, 0)
+        listed = _ITEMS.match(text, match.end()) if 1 < count <= 12 else None
+        if listed and (count in _lengths(listed["items"]) or (listed["colon"] and not listed["items"].strip())):
+            yield match.span(1)
+
+
+def _lengths(items: str) -> set[int]:
+    """Return the numbers of items that a list may have, counted by its semicolons, its commas, and its "and"."""
+    joined = items.replace(", and ", " and ").replace(", or ", " or ")
+    both = joined.count(", ") + 1 + len(_OR.findall(joined))
+    return {items.count("; ") + 1, items.count(", ") + 1, both}
+
+
+def _of_dates(has: Callable[..., bool]) -> Callable[..., bool]:
     """Return a test that calls `has`, a method of `SourceDates`, on an excerpt's dates."""
-    return lambda excerpt: has(excerpt.dates, **arguments)
+    return lambda excerpt, *parts: has(excerpt.dates, *parts)
 
 
-def _as_written(text: str, start: int, end: int, has: Callable[[Excerpt], bool]) -> Figure:
-    """Return a figure that also counts as found where an excerpt has the same words."""
+def _as_written(text: str, start: int, end: int, has: Callable[..., bool], *parts: object) -> Figure:
+    """Return a figure that an excerpt has if it has the same words, or if `has` finds the parts of the figure in it."""
     written = text[start:end]
-    return Figure(start, end, lambda excerpt: excerpt.contains(written) or has(excerpt))
+    return Figure(start, end, lambda excerpt: excerpt.contains(written) or has(excerpt, *parts))
+
+
+_OF_PARTS = (
+    (_SEASON, Excerpt.has_season),
+    (_SLASHED, Excerpt.has_slashed),
+    (_RATIO, Excerpt.has_pair),
+    (_PAIR, Excerpt.has_pair),
+    (_FEET, Excerpt.has_feet),
+    (_DECADE, _of_dates(SourceDates.has_decade)),
+    (_CENTURY, Excerpt.has_century),
+)
+"""Patterns of figures, and the tests that find the groups of a match in an excerpt."""
 
 
 def _special(text: str) -> Iterator[Figure]:
     """Yield the figures of more than one number: dates, times, scores, fractions and telephone numbers."""
     for date in find_dates(text):
-        yield _as_written(text, date.start, date.end, partial(Excerpt.has_date, date=date))
+        yield _as_written(text, date.start, date.end, Excerpt.has_date, date)
     for match in _PHONE.finditer(text):
         digits = "".join(_DIGITS.findall(match[0]))
         if 6 < len(digits) < len(match[0]):
-            yield Figure(*match.span(), partial(Excerpt.has_digits, digits=digits))
+            yield _as_written(text, *match.span(), Excerpt.has_digits, digits)
     yield from _times(text)
-    yield from _pairs(text)
-    for match in _DECADE.finditer(text):
-        yield _as_written(text, *match.span(), _of_dates(SourceDates.has_decade, written=match[1]))
-    for match in _CENTURY.finditer(text):
-        yield Figure(*match.span(), partial(Excerpt.has_century, number=int(match[1])))
+    for pattern, has in _OF_PARTS:
+        for match in pattern.finditer(text):
+            if pattern is not _PAIR or _is_bare(text, *match.span()):
+                yield _as_written(text, *match.span(), has, *match.groups())
 
 
 def _times(text: str) -> Iterator[Figure]:
     """Yield times of day, durations and scores."""
     for match in CLOCK_TIME.finditer(text):
         last = max(match.end(group) for group in (1, 2, 3, 4))
-        written, minutes = text[match.start() : last], minutes_of(match)
-        if minutes and (match[3] or match[5] or ":" in written):
+        minutes = minutes_of(match)
+        if minutes and (match[3] or match[5] or ":" in text[match.start() : last]):
             is_near = _NEAR_A_TIME.search(text, max(0, match.start() - 16), match.start()) is not None
-            has = partial(_has_time, pair=(match[1], match[2] or ""), minutes=minutes, is_near=is_near)
-            yield _as_written(text, match.start(), last, has)
+            yield _as_written(text, match.start(), last, _has_time, (match[1], match[2] or ""), minutes, is_near)
     for start, end, seconds in find_durations(text):
         numbers = [Number(text, *match.span()) for match in NUMBER.finditer(text, start, end)]
-        yield _as_written(text, start, end, partial(_has_duration, seconds=seconds, numbers=numbers))
+        yield _as_written(text, start, end, _has_duration, seconds, numbers)
     for match in _CLOCK.finditer(text):
-        first, second = match[0].replace(" ", "").split(":")[:2]
-        near = partial(Excerpt.has_pair, first=first, second=second)
-        exact = _of_dates(SourceDates.has_duration, seconds=seconds_of(match[0]))
-        yield _as_written(text, *match.span(), near if match[0].count(":") == 1 else exact)
+        parts = match[0].replace(" ", "").split(":")
+        yield (
+            _as_written(text, *match.span(), Excerpt.has_pair, *parts)
+            if len(parts) == 2
+            else _as_written(text, *match.span(), _of_dates(SourceDates.has_duration), seconds_of(match[0]))
+        )
 
 
-def _pairs(text: str) -> Iterator[Figure]:
-    for match in _SEASON.finditer(text):
-        yield _as_written(text, *match.span(), partial(Excerpt.has_season, first=match[1], last=match[2]))
-    for match in _SLASHED.finditer(text):
-        count, parts = map(int, match[0].split("/"))
-        fraction = Fraction(*match.span(), Decimal(100 * count) / parts if count < parts else Decimal(1000))
-        yield _as_written(text, *match.span(), partial(Excerpt.has_fraction, fraction=fraction))
-    for match in (*_RATIO.finditer(text), *_pairs_apart(text)):
-        yield _as_written(text, *match.span(), partial(Excerpt.has_pair, first=match[1], second=match[2]))
-    for match in _FEET.finditer(text):
-        yield _as_written(text, *match.span(), partial(Excerpt.has_feet, first=match[1], second=match[2]))
-
-
-def _pairs_apart(text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of two numbers joined by a hyphen, unless letters or a currency precede or a unit follows."""
-    for match in _PAIR.finditer(text):
-        start, end = match.span()
-        if not (letters_around(text, start, end)[0] or unit_before(text, start) or read_suffix(text, end).end > end):
-            yield match
+def _is_bare(text: str, start: int, end: int) -> bool:
+    """Return whether no letters and no currency precede a pair of numbers, and no unit follows it."""
+    has_letters = Number(text, start, end).letters[0] != ""
+    return not (has_letters or unit_before(text, start) or read_suffix(text, end).end > end)
 
 
 def _has_duration(excerpt: Excerpt, seconds: frozenset[Decimal], numbers: list[Number]) -> bool:
@@ -145,7 +179,7 @@ def _has_duration(excerpt: Excerpt, seconds: frozenset[Decimal], numbers: list[N
     return excerpt.dates.has_duration(seconds) or all(map(excerpt.has_number, numbers))
 
 
-def _has_time(excerpt: Excerpt, pair: tuple[str, str], minutes: tuple[int, ...], *, is_near: bool) -> bool:
+def _has_time(excerpt: Excerpt, pair: tuple[str, str], minutes: tuple[int, ...], is_near: bool) -> bool:
     dates = excerpt.dates
     return dates.has_time(minutes) or (is_near and dates.has_time_near(minutes)) or excerpt.has_pair(*pair)
 
@@ -155,36 +189,33 @@ def _number(text: str, start: int, end: int) -> Figure:
     number = Number(text, start, end)
     prefix, suffix = number.letters if power_end(text, start, end) == end else ("", "")
     if prefix or suffix:
-        is_alone = prefix[-1:] in {"-", "‑"} and not suffix
-        has_name = partial(Excerpt.has_name, prefix=prefix, written=number.written, suffix=suffix)
-        return _as_written(
-            text,
-            start - len(prefix),
-            end + len(suffix),
-            lambda excerpt: has_name(excerpt) or (is_alone and excerpt.has_number(number)),
-        )
+        return _as_written(text, start - len(prefix), end + len(suffix), _has_name, number, prefix, suffix)
     return Figure(*span_with_unit(text, start, end), partial(Excerpt.has_number, mine=number))
+
+
+def _has_name(excerpt: Excerpt, number: Number, prefix: str, suffix: str) -> bool:
+    """Return whether an excerpt has a number with the letters around it, or, after "mid-" and the like, without."""
+    is_alone = prefix[-1:] in {"-", "‑"} and not suffix
+    return excerpt.has_name(prefix, number.written, suffix) or (is_alone and excerpt.has_number(number))
 
 
 def _in_words(text: str) -> Iterator[Figure]:
     """Yield the numbers and the fractions that are written in words."""
     lower = lowered(text)
     for start, end, minutes in find_worded_times(lower):
-        yield _as_written(text, start, end, _of_dates(SourceDates.has_time, minutes=minutes))
+        yield _as_written(text, start, end, _of_dates(SourceDates.has_time), minutes)
     for match in _WORDED_DECADE.finditer(lower):
         tens = f"{match[1][:-3]}y" if match[1].endswith("ies") else match[1].removesuffix("er")
-        yield Figure(*match.span(1), _of_dates(SourceDates.has_decade, written=str(NUMBERS[tens])))
+        yield _as_written(text, *match.span(1), _of_dates(SourceDates.has_decade), str(NUMBERS[tens]))
     for start, end, factor in find_multiples(lower):
         hedge = hedge_before(text, start)
         yield Figure(start, end, partial(Excerpt.has_multiple, factor=factor, hedge=hedge))
     for fraction in find_fractions(text, lower):
-        has = partial(Excerpt.has_fraction, fraction=fraction)
-        yield _as_written(text, fraction.start, fraction.end, has)
+        yield _as_written(text, fraction.start, fraction.end, Excerpt.has_fraction, fraction)
     for found in find_worded(lower):
         century = _OF_A_CENTURY.match(lower, found.end)
         if century and _ORDINAL_END.search(lower, found.start, found.end):
-            has = partial(Excerpt.has_century, number=int(found.value))
-            yield _as_written(text, found.start, century.end(), has)
+            yield _as_written(text, found.start, century.end(), Excerpt.has_century, str(found.value))
         else:
             number = Number(text, found.start, found.end, found.value)
-            yield _as_written(text, found.start, number.end_of_unit, partial(Excerpt.has_number, mine=number))
+            yield _as_written(text, found.start, number.end_of_unit, Excerpt.has_number, number)

@@ -101,20 +101,8 @@ _SAID = re.compile(
     r"(?P<part>thirds?|drittel|quarters?|viertel|fifths?|fünftel|sixths?|sechstel|eighths?|achtel|tenths?|zehntel)n?\b"
     r"|(?P<several>\d{1,2})[/:](?P<number>\d{1,3})(?!\d)|(?P<sign>[½⅓⅔¼¾⅛⅜⅝⅞])"
 )
-_SIGNS = {
-    "all": 100,
-    "triple": 200,
-    "half": 50,
-    "½": 50,
-    "⅓": 33,
-    "⅔": 67,
-    "¼": 25,
-    "¾": 75,
-    "⅛": 12.5,
-    "⅜": 37.5,
-    "⅝": 62.5,
-    "⅞": 87.5,
-}
+_SHARES = dict(zip("½⅓⅔¼¾⅛⅜⅝⅞", (50, 33, 67, 25, 75, 12.5, 37.5, 62.5, 87.5), strict=True))
+_SHARES |= {"all": 100, "triple": 200, "half": 50}
 
 
 def said_percentages(lower: str) -> Iterator[float]:
@@ -129,11 +117,7 @@ def said_percentages(lower: str) -> Iterator[float]:
             if int(match["number"]):
                 yield 100 * int(match["several"]) / int(match["number"])
         else:
-            yield (
-                _SIGNS[match["sign"]]
-                if match["sign"]
-                else {"all": 100, "triple": 200, "half": 50}[match.lastgroup or ""]
-            )
+            yield _SHARES[match["sign"] or match.lastgroup or ""]
     yield from (float(fraction.percentage) for fraction in _counted(lower))
 
 

@@ -1,4 +1,4 @@
-"""Finds numbers that are written in English or German words."""
+"""Finds numbers that are written in English or German words, and other ways to say a small number: "both", "a year"."""
 
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ _MORE = re.compile(
 )
 _GERMAN_COMPOUND = re.compile(r"(?:(\w*?)tausend)?(?:und)?(?:(\w*?)hundert)?(?:und)?(\w*)")
 _PART_OF_A_MILLION = re.compile("(?:viertel|dreiviertel|halbe)(?=million|milliarde)")
+_ONES = NUMBERS | {"ein": 1, "eins": 1}
+_BEGINNINGS = {word[:3] for word in (*_ONES, *OF_ONE, *OF_PART, *_HALVES, "tausend", "hundert")}
 _LONGEST_NUMBER = 60
 _LONGEST_BEGINNING = 20
 _NO_NUMBER = -1_000_000_000
@@ -50,43 +52,42 @@ def find_worded(lower: str, *, inside: bool = False) -> list[WordedNumber]:
 
     With `inside`, numbers at the beginning of a longer word are also returned: 3 for "dreijährig".
     """
-    hundreds: list[WordedNumber] = []
-    parts: list[WordedNumber] = []
+    hundreds = (
+        (match, NUMBERS.get(match[1], int(match[1] in {"a", "one"})), NUMBERS.get(match[2], 0))
+        for match in _HUNDREDS.finditer(lower)
+    )
+    found = [WordedNumber(*match.span(), Decimal(100 * n + rest)) for match, n, rest in hundreds if n and rest]
     plain: list[WordedNumber] = []
-    for match in _HUNDREDS.finditer(lower):
-        count, rest = NUMBERS.get(match[1], int(match[1] in {"a", "one"})), NUMBERS.get(match[2], 0)
-        if count and rest:
-            hundreds.append(WordedNumber(*match.span(), Decimal(100 * count + rest)))
     for match in _WORD.finditer(lower):
         word, start, end = match[0], match.start(), match.end()
+        if word[:3] not in _BEGINNINGS:
+            continue
         if word in OF_ONE or word in OF_PART:
-            parts += _of_one(lower, start, end, word)
+            found += _of_one(lower, start, end, word)
         elif word in NUMBERS:
             is_part = lower[start - 1 : start] == "-" or _AFTER_HUNDREDS.search(lower, max(0, start - 12), start)
             if not (is_part or (NUMBERS[word] == 2 and _REFERS_BACK.search(lower, max(0, start - 9), start))):
                 plain.append(_with_more(lower, start, end, NUMBERS[word]))
         elif part := _PART_OF_A_MILLION.match(word):
-            parts.append(WordedNumber(start, start + part.end(), Decimal(_HALVES[part[0]])))
+            found.append(WordedNumber(start, start + part.end(), Decimal(_HALVES[part[0]])))
         elif value := _compound(word):
-            parts.append(WordedNumber(start, end, value))
+            found.append(WordedNumber(start, end, value))
         elif inside and (length := _beginning(word)):
             plain.append(WordedNumber(start, start + length, Decimal(NUMBERS[word[:length]])))
-    return [*hundreds, *parts, *plain]
+    return [*found, *plain]
 
 
 def _compound(word: str) -> Decimal | None:
     """Return the number of a German word such as "dreieinhalb" or "zweitausend", None for any other word."""
-    if word in {"anderthalb", "eineinhalb"}:
-        return Decimal("1.5")
-    if word.endswith("einhalb") and (whole := NUMBERS.get(word.removesuffix("einhalb"))):
-        return whole + Decimal("0.5")
+    whole = _ONES.get(word.removesuffix("einhalb")) if word.endswith("einhalb") else None
+    if whole or word == "anderthalb":
+        return (whole or 1) + Decimal("0.5")
     is_long = len(word) > _LONGEST_NUMBER or word in {"tausend", "hundert"}
     match = None if is_long or not ("tausend" in word or "hundert" in word) else _GERMAN_COMPOUND.fullmatch(word)
     if match is None:
         return None
-    ones = NUMBERS | {"ein": 1, "eins": 1}
     thousands, hundreds, rest = (
-        0 if part is None else ones.get(part, _NO_NUMBER) if part else int(factor > 1)
+        0 if part is None else _ONES.get(part, _NO_NUMBER) if part else int(factor > 1)
         for part, factor in zip(match.groups(), (1000, 100, 1), strict=True)
     )
     value = 1000 * thousands + 100 * hundreds + rest
@@ -118,3 +119,65 @@ def _with_more(lower: str, start: int, end: int, value: int) -> WordedNumber:
     if more and (both := NUMBERS.get(f"{lower[start:end]}-{more['ones']}")):
         return WordedNumber(start, more.end(), Decimal(both))
     return WordedNumber(start, end, Decimal(value))
+
+
+_ORDINARY = ("tripl", "treble", "thrice", "hat-trick", "hat trick", "hattrick")
+_SMALL = {
+    0: ((), (" zero", " null", " nil", "nought", " no ", " none", " keine", " kein ")),
+    1: (("first", "erst"), ("first", "erst")),
+    2: (
+        ("both", "pair", "couple", "twin", "doubl", "twice", "dual", "second", "2nd", "beid", "paar", "doppel", "zweit",
+         " and ", " und ", " one ", "single"),
+        ("second", "zweit", "2nd", "twice", "doubl", "doppel"),
+    ),
+    3: (_ORDINARY, _ORDINARY),
+    4: (("quadrupl", "quartet"), ("quadrupl", "quartet")),
+}  # fmt: skip
+"""Beginnings of other words for a small number: those for a number in words, and those for a number in digits.
+
+A number in words may be the answer's own count of things, so " and " is enough for 2.
+"""
+_ROMAN = [
+    f"{tens}{ones}"
+    for tens in ("", "X", "XX", "XXX", "XL", "L", "LX")
+    for ones in ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+]
+_WHOLE = {
+    ("second", 60): "minute", ("minute", 60): "hour|stunde", ("hour", 24): "day|tag", ("day", 7): "week|woche",
+    ("month", 12): "year|jahr", ("month", 3): "quarter|vierteljahr|quartal", ("month", 6): "half|halbjahr|halbes jahr",
+    ("week", 2): "fortnight", ("day", 14): "fortnight", ("month", 18): "year and a half",
+}  # fmt: skip
+_LIST = re.compile(
+    r"(?<![^\s(:])(?:[^\s,;:()][^,;:()\n]{1,40}, ){1,9}[^,;:()\n]{2,40},? (?:and|und|or|oder|&) "
+    r"|(?<!\w)[A-ZÄÖÜ]\w{1,40}(?: [A-ZÄÖÜ][\w.]{0,40}){0,3} (?:and|und|&) (?=[A-ZÄÖÜ])"
+)
+
+
+def says_length(lower: str, unit: str, value: Decimal) -> bool:
+    """Return whether a text says a length of time as one of a longer unit, such as "a day" for 24 hours.
+
+    The text is in lower case.
+    """
+    name = _WHOLE.get((unit, int(value)))
+    return (
+        name is not None
+        and re.search(rf"\b(?:an?|one|last|past|eine?[mnrs]?|letzte[mnrs]?)[ -](?:{name})", lower) is not None
+    )
+
+
+def small_words(value: Decimal, *, in_words: bool) -> tuple[str, ...]:
+    """Return beginnings of other words for a small number, such as "both".
+
+    `in_words` says whether the sentence has the number in words.
+    """
+    return _SMALL[int(value)][0 if in_words else 1] if value % 1 == 0 and value in _SMALL else ()
+
+
+def roman(value: Decimal) -> str:
+    """Return a whole number from 1 to 69 in Roman digits; "" for any other number, and for 1 and 50 ("I" and "L")."""
+    return _ROMAN[int(value)] if value % 1 == 0 and value < len(_ROMAN) and value not in {1, 50} else ""
+
+
+def listed(text: str) -> frozenset[int]:
+    """Return the lengths of a text's lists: 3 for "Ann, Bob and Eve", which an answer may call "the three"."""
+    return frozenset(match[0].removesuffix(", and ").count(", ") + 2 for match in _LIST.finditer(text))

@@ -9,7 +9,6 @@ from functools import cached_property
 from perplexity.figures.amounts import (
     SPACES,
     Amount,
-    Plain,
     digits_of,
     read_amounts,
     read_suffix,
@@ -28,7 +27,7 @@ _POINTS = {"point", "points", "punkt", "punkte", "punkten", "zähler", "zählern
 _LOOSE_WORDS = "nearly only overall plus year years month months week weeks day days just new today"
 _LOOSE = ENGLISH | GERMAN | set(_LOOSE_WORDS.split(" "))
 """Words after a number that do not name the things counted."""
-RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"J", "year"}, {"m³", "m³/m²"},
+_RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"J", "year"}, {"m³", "m³/m²"},
     {"kr", "SEK"}, {"kr", "NOK"}, {"kr", "DKK"},
 )  # fmt: skip
 """Units that may be written for each other; "12 J." is a short form of "12 Jahre", and rain is in litres "per m²"."""
@@ -82,8 +81,10 @@ class Number:
     def __init__(self, text: str, start: int, end: int, value: Decimal | None = None) -> None:
         self.text, self.start, self.end = text, start, end
         self.written = text[start:end]
+        self.before, self.after = text[max(0, start - 2) : start], text[end : end + 2]
         self.value = value
         self.in_words = value is not None
+        self.has_four_digits = len(self.written) == 4 and self.written.isdecimal()
         self.digits = digits_of(self.written) if value is None else f"{value:f}".replace(".", "").strip("0")
 
     @cached_property
@@ -92,7 +93,7 @@ class Number:
         if self.value is None:
             return read_amounts(self.text, self.start, self.end)
         step = Decimal(1) if self.value % 1 == 0 else Decimal("0.05")
-        return with_suffix((Plain(self.value, step),), read_suffix(self.text, self.end), "")
+        return with_suffix((Amount(self.value, "", step),), read_suffix(self.text, self.end), "")
 
     @cached_property
     def end_of_unit(self) -> int:
@@ -107,7 +108,7 @@ class Number:
     @property
     def is_year(self) -> bool:
         """Whether the number may be a year."""
-        return len(self.written) == 4 and self.written.isdecimal() and "1000" <= self.written < "2200"
+        return self.has_four_digits and "1000" <= self.written < "2200"
 
     @cached_property
     def rate(self) -> str:
@@ -120,12 +121,6 @@ class Number:
     def is_age(self) -> bool:
         """Whether the words around the number say that it is an age."""
         return bool(_AGE.search(self.text, max(0, self.start - 12), self.start) or _OLD.match(self.text, self.end))
-
-    @property
-    def is_in_a_name(self) -> bool:
-        """Whether a letter and a hyphen are before the number."""
-        before = self.text[max(0, self.start - 2) : self.start]
-        return before[1:] in {"-", "‑"} and before[0].isalpha()
 
     @cached_property
     def name(self) -> str:
@@ -142,25 +137,19 @@ class Number:
     @cached_property
     def letters(self) -> tuple[str, str]:
         """The letters before and after the number that form a name with it, as in "A380", "COVID-19" and "5G"."""
-        return letters_around(self.text, self.start, self.end)
-
-    @property
-    def is_ordinal(self) -> bool:
-        """Whether the number may be the day of a month."""
-        after = self.text[self.end : self.end + 2]
-        return after in {"st", "nd", "rd", "th"} or after.startswith(".")
-
-    @property
-    def in_pair(self) -> bool:
-        """Whether the number is part of a time of day or a score."""
-        before, after = self.text[max(0, self.start - 2) : self.start], self.text[self.end : self.end + 2]
-        return (before[1:] == ":" and before[0].isdecimal()) or (after[:1] == ":" and after[1:].isdecimal())
-
-    @property
-    def ends_range(self) -> bool:
-        """Whether the number is the last of a range such as "14–49"."""
-        before = self.text[max(0, self.start - 2) : self.start]
-        return before[1:] in {"-", "–"} and before[0].isdecimal()
+        text, start, end = self.text, self.start, self.end
+        prefix = suffix = ""
+        before = _LETTERS_BEFORE.search(text, max(0, start - 16), start)
+        joins = before and before[2] and text[before.start() - 2 : before.start() - 1].isdecimal()
+        if before and not joins and before[1].lower() not in {"v", "x", "s"} and not unit_before(text, start):
+            year = end - start == 4 and text[start] in "12"
+            if not before[2] or (not year and before[1].lower() not in {"minus", "bis", "und", "to"}):
+                prefix = before[0]
+        after = _LETTERS_AFTER.match(text, end) if self.after[:1].isalpha() else None
+        if after and not _ORDINAL_END.match(text, end):
+            is_money = unit_before(text, start) != ""
+            suffix = after[0] if read_suffix(text, end, is_money=is_money).end == end else ""
+        return prefix, suffix
 
     @cached_property
     def counts(self) -> bool:
@@ -175,15 +164,12 @@ class Number:
     @cached_property
     def may_be_negative(self) -> bool:
         """Whether the number has a minus or brackets, or a word near it says that something is less."""
-        before = self.text[max(0, self.start - 2) : self.start]
         below = _BELOW.search(self.text, max(0, self.start - 60), self.end + 50)
-        return self.is_negative or before.strip("$€£").endswith("(") or below is not None
+        return self.is_negative or self.before.strip("$€£").endswith("(") or below is not None
 
     def has_sign_of(self, other: Number) -> bool:
         """Return whether the signs of two numbers, or the words for them, can be the same."""
-        if self.is_negative:
-            return other.may_be_negative
-        return not other.is_negative or self.may_be_negative
+        return other.may_be_negative if self.is_negative else self.may_be_negative or not other.is_negative
 
     @property
     def _is_after_in(self) -> bool:
@@ -193,8 +179,7 @@ class Number:
         """Return whether, of two equal numbers, one is a year and the other has a separator, which no year has."""
         if self.is_year and not self.counts and self._is_after_in:
             return other.written[1:2] in {",", "."}
-        is_plain = len(other.written) == 4 and other.written.isdecimal()
-        return self.counts and self.written[1:2] in {",", "."} and is_plain and other._is_after_in
+        return self.counts and self.written[1:2] in {",", "."} and other.has_four_digits and other._is_after_in
 
     @cached_property
     def hedge(self) -> str:
@@ -207,23 +192,6 @@ class Number:
         nouns = [after[1].lower()] if after and self.counts else []
         ones = [f"{one} {noun}" for noun in nouns for one in ("one", "ein", "eine", "single")]
         return ("number one", "nummer eins", "platz eins", *ones)
-
-
-def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
-    """Return the letters before and after a number that form a name with it, as in "A380", "COVID-19" and "5G"."""
-    prefix = suffix = ""
-    if text[max(0, start - 1) : start] in {"-", "‑"} or text[max(0, start - 1) : start].isalpha():
-        before = _LETTERS_BEFORE.search(text, max(0, start - 16), start)
-        joins = before and before[2] and text[before.start() - 2 : before.start() - 1].isdecimal()
-        if before and not joins and before[1].lower() not in {"v", "x", "s"} and not unit_before(text, start):
-            year = end - start == 4 and text[start] in "12"
-            if not before[2] or (not year and before[1].lower() not in {"minus", "bis", "und", "to"}):
-                prefix = before[0]
-    after = _LETTERS_AFTER.match(text, end) if text[end : end + 1].isalpha() else None
-    if after and not _ORDINAL_END.match(text, end):
-        is_money = unit_before(text, start) != ""
-        suffix = after[0] if read_suffix(text, end, is_money=is_money).end == end else ""
-    return prefix, suffix
 
 
 def span_with_unit(text: str, start: int, end: int) -> tuple[int, int]:
@@ -273,25 +241,26 @@ def names_what(text: str, end: int) -> bool:
 
 def unit_follows(text: str, end: int, unit: str) -> bool:
     """Return whether a unit follows a number: at once, after one or two other words, or as the end of a German word."""
-    if read_suffix(text, end).unit == unit:
-        return True
     for _ in range(3):
         match = _WORD_AFTER.match(text, end)
-        if match is None:
-            return False
-        end = match.end()
-        if match[1][0].isupper() and any(
-            (find_unit(match[1][n:]) or ("",))[0] == unit for n in range(3, len(match[1]) - 2)
-        ):
+        if match is None or read_suffix(text, end).unit == unit:
+            break
+        word, end = match[1], match.end()
+        if word[0].isupper() and any((find_unit(word[n:]) or ("",))[0] == unit for n in range(3, len(word) - 2)):
             return True
-        if read_suffix(text, end).unit == unit or (unit == "%" and match[1].lower() in _POINTS):
+        if unit == "%" and word.lower() in _POINTS:
             return True
-    return False
+    return read_suffix(text, end).unit == unit
 
 
 def in_table(amount: Amount) -> bool:
     """Return whether an amount without a unit was multiplied because it is in a table (see `Excerpt._scaled`)."""
     return amount.unit == "?"
+
+
+def are_alike(mine: Amount, other: Amount) -> bool:
+    """Return whether two amounts have the same unit, or units that may be written for each other."""
+    return mine.unit == other.unit or {mine.unit, other.unit} in _RELATED or in_table(other)
 
 
 def _is_money(mine: Amount, other: Amount) -> bool:
@@ -314,10 +283,9 @@ def rounds(number: Number, mine: Amount, other: Amount) -> bool:
     is not zero, and differ twice as much if this digit is a five. After "more than" or "less than", it may differ by a
     fifth, and a number such as 100 by half.
     """
-    is_alike = mine.unit == other.unit or {mine.unit, other.unit} in RELATED or in_table(other)
     difference = other.value - mine.value
     is_small = mine.value < 10 and mine.step >= 1 and not (mine.unit or mine.is_scaled or number.hedge)
-    if not (is_alike or _is_money(mine, other)) or not other.value or not difference or is_small:
+    if not (are_alike(mine, other) or _is_money(mine, other)) or not other.value or not difference or is_small:
         return False
     written = f"{mine.bare:f}" if number.in_words and not mine.is_scaled else number.written
     zeros = 0 if _DECIMAL_END.search(written) else written[len(written.rstrip("0.,' \u00a0\u202f’")) :].count("0")

@@ -38,10 +38,8 @@ def find_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text in order, without overlaps, each in its likeliest reading."""
     lower = lowered(text)
     found = [_quantity(text, Number(text, *match.span())) for match in NUMBER.finditer(text)]
-    worded = [Number(text, one.start, one.end, one.value) for one in find_worded(lower)]
-    worded += [
-        Number(text, *match.span(), Decimal(ROMANCE_NUMBERS.get(match[0], 100))) for match in _ROMANCE.finditer(lower)
-    ]
+    romance = ((*match.span(), Decimal(ROMANCE_NUMBERS.get(match[0], 100))) for match in _ROMANCE.finditer(lower))
+    worded = [Number(text, *one) for one in (*find_worded(lower), *romance)]
     found += [_quantity(text, one) for one in worded if lower[one.start : one.end] not in ORDINALS]
     found.sort(key=lambda one: (one.start, -one.end))
     apart: list[Quantity] = []

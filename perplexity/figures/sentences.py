@@ -16,7 +16,6 @@ _MARK = "\ufdd0"
 _NO_SOURCES = index_sources(())
 _WITH_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 _MARKUP = re.compile(r"\*+(?=\S)|(?<=\S)\*+|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|~~|\\(?=[!-/:-@\[-`{-~])|<br ?/?>")
-_MARKUP_SIGNS = frozenset("*_~\\<")
 _LINES = re.compile(r"(?<![ \t])[ \t]*+\n[ \t>]*+")
 _CELL_EDGE = re.compile(r"(?<![ \t])[ \t]*+(?<!\\)\|[ \t]*+")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|\w{2,31});")
@@ -74,14 +73,12 @@ def cited_sentences(cited: CitedText) -> list[Sentence]:
         return []
     document = cited.document(lambda _: _MARK)
     changes = _changes(document, markers)
-    found: list[Sentence] = []
-    for start, end in _stretches(document):
-        first = bisect_left(markers, (start, 0))
-        if first < len(markers) and markers[first][0] < end:
-            stretch = _Stretch()
-            stretch.read(document.text, start, end, changes)
-            found += stretch.sentences()
-    return found
+    return [
+        sentence
+        for start, end in _stretches(document)
+        if bisect_left(markers, (start,)) < bisect_left(markers, (end,))
+        for sentence in _sentences(document.text, start, end, changes)
+    ]
 
 
 def _marker_places(cited: CitedText) -> list[tuple[int, int]]:
@@ -142,79 +139,45 @@ def _stretches(document: Document) -> Iterator[tuple[int, int]]:
                 yield lines[line], lines[min(line + 1, len(lines) - 1)]
 
 
-class _Stretch:
-    """The text of a block, its sentences, and where they cite sources."""
-
-    def __init__(self) -> None:
-        self._shown: list[str] = []
-        self._checked: list[str] = []
-        self._length = 0
-        self._marks: list[tuple[int, int]] = []
-
-    def read(self, text: str, start: int, end: int, changes: Sequence[_Change]) -> None:
-        """Add a document's text from `start` to `end`, after making those of the changes that are inside it."""
-        place = start
-        for index in range(bisect_left(changes, (start,)), len(changes)):
-            change = changes[index]
-            if change.start >= end:
-                break
-            if change.start < place:
-                continue
-            self._add_prose(text[place : change.start])
+def _sentences(text: str, start: int, end: int, changes: Sequence[_Change]) -> Iterator[Sentence]:
+    """Yield the sentences that have a marker, of a document's text from `start` to `end` after the changes in it."""
+    shown, checked, place = "", "", start
+    marks: list[tuple[int, int]] = []
+    inside = changes[bisect_left(changes, (start,)) : bisect_left(changes, (end,))]
+    for change in (*inside, _Change(end, end)):
+        if change.start >= place:
+            prose = _without_markup(text[place : change.start])
+            shown += prose + change.text
+            checked += prose + change.checked
             if change.number:
-                self._marks.append((self._length, change.number))
-            else:
-                self._add(change.text, change.checked)
+                marks.append((len(shown), change.number))
             place = change.end
-        self._add_prose(text[place:end])
+    first = begin = 0
+    for until in _ends(shown, {place for place, _ in marks}):
+        last = bisect_left(marks, (until + 1,))
+        if last > first:
+            yield from _sentence(shown[begin:until], checked[begin:until], marks[first:last], begin)
+        first, begin = last, until
 
-    def _add_prose(self, text: str) -> None:
-        if "\n" in text:
-            text = _LINES.sub(" ", text)
-        if "|" in text:
-            text = _CELL_EDGE.sub(" | ", text)
-        if not _MARKUP_SIGNS.isdisjoint(text):
-            text = _MARKUP.sub("", text)
-        if "&" in text:
-            text = _ENTITY.sub(lambda match: unescape(match[0]), text)
-        self._add(text, text)
 
-    def _add(self, text: str, checked: str) -> None:
-        self._shown.append(text)
-        self._checked.append(checked)
-        self._length += len(text)
-
-    def sentences(self) -> Iterator[Sentence]:
-        """Yield the sentences that have a marker."""
-        shown, checked = "".join(self._shown), "".join(self._checked)
-        marks, index, start = self._marks, 0, 0
-        for end in _ends(shown, {place for place, _ in marks}):
-            first = index
-            while index < len(marks) and marks[index][0] <= end:
-                index += 1
-            if index > first:
-                yield from _sentence(shown[start:end], checked[start:end], marks[first:index], start)
-            start = end
+def _without_markup(prose: str) -> str:
+    plain = _MARKUP.sub("", _CELL_EDGE.sub(" | ", _LINES.sub(" ", prose)))
+    return _ENTITY.sub(lambda match: unescape(match[0]), plain)
 
 
 def _sentence(shown: str, checked: str, marks: Sequence[tuple[int, int]], start: int) -> Iterator[Sentence]:
     """Yield the sentence, without spaces around it and before its markers; yield nothing if no text is left."""
     left, right = len(shown) - len(shown.lstrip(" |\n")), len(shown.rstrip(" |\n"))
-    drops, last = [], left
+    parts, begin, last = [], left, left
     for place in dict.fromkeys(place - start for place, _ in marks):
-        before = place
-        while before > last and shown[before - 1] == " ":
-            before -= 1
-        last = max(last, place)
+        before = last + len(shown[last:place].rstrip(" "))
         if before < place < right and shown[place] in " .,;:!?)":
-            drops.append((before, place))
-    parts, place = [], left
-    for before, after in [*drops, (max(left, right), right)]:
-        parts.append((place, before))
-        place = after
-    text = "".join([shown[a:b] for a, b in parts])
+            parts.append(slice(begin, before))
+            begin = place
+        last = max(last, place)
+    parts.append(slice(begin, max(left, right)))
+    text, masked = ("".join([one[part] for part in parts]) for one in (shown, checked))
     if text:
-        masked = "".join([checked[a:b] for a, b in parts])
         yield Sentence(text, masked, tuple(dict.fromkeys([number for _, number in marks])))
 
 

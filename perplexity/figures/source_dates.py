@@ -9,10 +9,10 @@ from functools import cached_property
 
 from perplexity.figures.dates import (
     CLOCK_TIME,
+    COLONS,
     PartialDate,
     WrittenDate,
     all_durations,
-    find_clock_parts,
     find_dates,
     find_worded_times,
     minutes_of,
@@ -73,18 +73,14 @@ class SourceDates:
 
     def has_decade(self, written: str) -> bool:
         """Return whether the text has a decade such as "1990" or "90", or a year of it."""
-        if any(contains(self.text, f"{written[-2:]}{ending}") for ending in ("s", "er", "ern")) or contains(
-            self.text, written
-        ):
+        if any(contains(self.text, one) for one in (written, *(f"{written[-2:]}{end}" for end in ("s", "er", "ern")))):
             return True
-        if any(word in self._lower for word in _DECADES.get(written[-2], ()) if written[:2] not in {"18", "20"}):
-            return True
-        if written.endswith("00") and any(f"{int(written[:2]) + 1}{end}" in self._lower for end in _CENTURIES):
-            return True
-        years = self._written_years
-        if len(written) == 2:
-            return any(year[2] == written[0] and year[:2] in {"18", "19", "20"} for year in years)
-        return any(year.startswith(written[: 2 if written.endswith("00") else 3]) for year in years)
+        words = () if written[:2] in {"18", "20"} else _DECADES.get(written[-2], ())
+        if written.endswith("00"):
+            words = (*words, *(f"{int(written[:2]) + 1}{end}" for end in _CENTURIES))
+        first = written[: 2 if written.endswith("00") else 3]
+        begun = (first,) if len(written) > 2 else tuple(f"{century}{written[0]}" for century in ("18", "19", "20"))
+        return any(word in self._lower for word in words) or any(year.startswith(begun) for year in self._written_years)
 
     def has_century(self, number: int) -> bool:
         """Return whether the text has a year of a century, or the century's number."""
@@ -110,14 +106,17 @@ class SourceDates:
             return True
         yearless = PartialDate(None, *partial[1:])
         is_said = yearless in self._yearless or self._has_part_of(yearless)
-        return is_said and (self.has_year(partial.year) or not self._has_years)
+        has_years = bool(self.years) or any("1900" <= year < "2100" for year in self._written_years)
+        # If no year of the source is known, the year of the date cannot be checked.
+        return is_said and (self.has_year(partial.year) or not has_years)
 
     def _has_part_of(self, partial: PartialDate) -> bool:
         """Return whether the text has the parts of a date apart from each other, such as a month and "am 20."."""
         if partial.part:
             ordinals, name = _ORDINALS[int(partial.part[1])], _PARTS[partial.part[0]]
             return any(part in self._lower for part in name) and any(f" {one}" in self._lower for one in ordinals)
-        return partial.day in self._days and PartialDate(None, partial.month) in self._partials
+        days = {int(day) for day in _DAY_ALONE.findall(self.text)}
+        return PartialDate(None, partial.month) in self._partials and partial.day in days
 
     def counts_months(self, count: Decimal) -> bool:
         """Return whether the text says a number of months as "9M", a quarter, half a year or a range of months."""
@@ -168,11 +167,6 @@ class SourceDates:
         return frozenset(years)
 
     @cached_property
-    def _has_years(self) -> bool:
-        """Whether any year of the source is known; if not, the year of a sentence's date cannot be checked."""
-        return bool(self.years) or any("1900" <= year < "2100" for year in self._written_years)
-
-    @cached_property
     def _times(self) -> frozenset[int]:
         times = {minutes for match in CLOCK_TIME.finditer(self.text) for minutes in minutes_of(match)}
         for match in _TIME_WORDS.findall(self._lower):
@@ -189,11 +183,8 @@ class SourceDates:
     @cached_property
     def clock_parts(self) -> frozenset[int]:
         """The numbers in times and durations such as "2:41"."""
-        return find_clock_parts(self.text)
-
-    @cached_property
-    def _days(self) -> frozenset[int]:
-        return frozenset(int(day) for day in _DAY_ALONE.findall(self.text))
+        parts = [part for written in COLONS.findall(self.text) for part in written.replace(",", ".").split(":")]
+        return frozenset(int(float(part)) for part in parts)
 
     @cached_property
     def _written_years(self) -> frozenset[str]:

@@ -8,50 +8,40 @@ def _words(text: str) -> list[str]:
 
 
 _ENGLISH = _words("""
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen
     """)
 _GERMAN = _words("""
-    null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn
-    achtzehn neunzehn
+    eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn
+    neunzehn
     """)
 _ENGLISH_TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
 _GERMAN_TENS = _words("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig")
-_TENS = tuple(zip(range(20, 100, 10), _ENGLISH_TENS, _GERMAN_TENS, strict=True))
-_ENGLISH_ORDINALS = (
-    *_words("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"),
-    *(f"{word}th" for word in _ENGLISH[13:]),
-)
-_GERMAN_ORDINALS = (
-    *_words("erste zweite dritte vierte fünfte sechste siebte achte neunte zehnte elfte zwölfte"),
-    *(f"{word}te" for word in _GERMAN[13:]),
-)
-_GERMAN_ONES = ("ein", *_GERMAN[2:10])
+_FIRST_TWELVE = _words("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
+_ERSTE_ZWOELF = _words("erste zweite dritte vierte fünfte sechste siebte achte neunte zehnte elfte zwölfte")
 
 
-def _ordinals() -> dict[str, int]:
-    english = dict(zip(_ENGLISH_ORDINALS, range(1, 20), strict=True))
-    german = dict(zip(_GERMAN_ORDINALS, range(1, 20), strict=True))
-    for tens, one, other in _TENS:
-        english[f"{one[:-1]}ieth"] = tens
-        german[f"{other}ste"] = tens
-        english |= {f"{one}-{word}": tens + unit for unit, word in enumerate(_ENGLISH_ORDINALS[:9], 1)}
-        german |= {f"{word}und{other}ste": tens + unit for unit, word in enumerate(_GERMAN_ONES, 1)}
-    return english | {word + ending: number for word, number in german.items() for ending in ("", *"nrsm")}
-
-
-def _cardinals() -> dict[str, int]:
-    words = dict(zip(_ENGLISH, range(20), strict=True)) | dict(zip(_GERMAN, range(20), strict=True))
-    for tens, one, other in _TENS:
-        words |= {one: tens, other: tens}
-        words |= {f"{one}-{word}": tens + unit for unit, word in enumerate(_ENGLISH[1:10], 1)}
-        words |= {f"{word}und{other}": tens + unit for unit, word in enumerate(_GERMAN_ONES, 1)}
+def _up_to_99(english: list[str], german: list[str], *, tens_ending: str) -> dict[str, int]:
+    """Return the numbers for words, from the words for 1 to 19; `tens_ending` is the ending of German tens."""
+    words = dict(zip((*english, *german), (*range(1, 20), *range(1, 20)), strict=True))
+    for tens, one, other in zip(range(20, 100, 10), _ENGLISH_TENS, _GERMAN_TENS, strict=True):
+        words[f"{one[:-1]}ieth" if tens_ending else one] = words[f"{other}{tens_ending}"] = tens
+        words |= {f"{one}-{word}": tens + unit for unit, word in enumerate(english[:9], 1)}
+        words |= {f"{word}und{other}{tens_ending}": tens + unit for unit, word in enumerate(["ein", *_GERMAN[1:9]], 1)}
     return words
 
 
-ORDINALS = _ordinals()
+_CARDINALS = _up_to_99(_ENGLISH, _GERMAN, tens_ending="")
+_BASIC_ORDINALS = _up_to_99(
+    [*_FIRST_TWELVE, *(f"{word}th" for word in _ENGLISH[12:])],
+    [*_ERSTE_ZWOELF, *(f"{word}te" for word in _GERMAN[12:])],
+    tens_ending="ste",
+)
+ORDINALS = _BASIC_ORDINALS | {
+    word + case: number for word, number in _BASIC_ORDINALS.items() if word.endswith("e") for case in "nrsm"
+}
 """The ordinals from 1 to 99 in English and German: "twenty-first", "einundzwanzigsten"."""
-NUMBERS = {word: number for word, number in _cardinals().items() if number > 1} | {
+NUMBERS = {word: number for word, number in _CARDINALS.items() if number > 1} | {
     word: number for word, number in ORDINALS.items() if number > 2
 }
 """The numbers from 2 to 99 and the ordinals from 3 to 99 in English and German.

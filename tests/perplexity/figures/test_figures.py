@@ -244,6 +244,7 @@ FOUND = [
     ("a value of .75", "0.75"),
     ("5.97e24 kg", "5.97 × 10^24 kg"),
     ("1:50,000", "Scale 1:50 000"),
+    ("1:1,000,000", "Scale 1:1 000 000"),
     # Signs, and words for them
     ("-5 °C", "minus 5 degrees Celsius"),
     ("a loss of $12 million", "net result –$12 million"),
