@@ -10,13 +10,12 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack, get_args
 
 from perplexity.api import ApiClient, OnLimit, Runs
 from perplexity.completions import Completions, answer_deadline
 from perplexity.domains import filter_results
-from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, PerplexityError
+from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, named_errors
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Target, Timeouts, check_schema, resolve
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
@@ -160,33 +159,6 @@ def build_question(prompt: Prompt, options: AskOptions) -> Question:
     return replace(question, **said) if said else question
 
 
-class Endpoints:
-    """The endpoints for answers, each the successor of the one before it. The last one can resume runs."""
-
-    def __init__(self, endpoints: Sequence[Completions]) -> None:
-        self._endpoints = list(endpoints)
-
-    def current(self, question: Question) -> Completions:
-        """Return the endpoint that a question is sent to."""
-        return self._endpoints[-1 if question.run_id is not None else 0]
-
-    def retire(self, endpoint: Completions, error: EndpointRetired) -> None:
-        """Switch to the successor of an endpoint, permanently. Raises the error if there is none.
-
-        The first of several simultaneous questions logs the switch; the others only use the successor.
-        """
-        if endpoint is self._endpoints[-1]:
-            raise error
-        if endpoint is self._endpoints[0]:
-            del self._endpoints[0]
-            log.warning("answers.endpoint_retired", extra={"path": endpoint.path})
-
-    async def finish(self) -> None:
-        """Wait for the unfinished requests of abandoned questions."""
-        for endpoint in self._endpoints:
-            await endpoint.finish()
-
-
 _CANCEL_SECONDS = 10.0
 _MODELS_SECONDS = 10.0
 
@@ -233,9 +205,8 @@ class PerplexityClient(Closing):
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._api = ApiClient(transport=self._transport, retries=retries, now=now, on_limit=on_limit)
         self._runs = Runs(api=self._api, path=Agent.path, sleep=sleep)
-        self._endpoints = Endpoints(
-            [Completions(api=self._api, runs=self._runs, wire=wire, clock=clock) for wire in _wires(api)]
-        )
+        self._endpoints = [Completions(api=self._api, runs=self._runs, wire=wire, clock=clock) for wire in _wires(api)]
+        """The endpoints for answers, each the successor of the one before it. The last one can resume runs."""
 
     @classmethod
     def from_env(
@@ -256,11 +227,7 @@ class PerplexityClient(Closing):
         """
         environ = os.environ if environ is None else environ
         access = Access.from_environment(
-            environ,
-            api_key=api_key,
-            api=api,
-            base_url=base_url,
-            open_timeout=open_timeout,
+            environ, api_key=api_key, api=api, base_url=base_url, open_timeout=open_timeout
         )
         options = {"ca_bundle": ca_bundle_of(environ), **options}
         return cls(
@@ -273,7 +240,8 @@ class PerplexityClient(Closing):
     async def close(self) -> None:
         """Close the connections; `async with` does so at the end."""
         try:
-            await self._endpoints.finish()
+            for endpoint in self._endpoints:
+                await endpoint.finish()
         finally:
             await self._transport.close()
 
@@ -287,22 +255,16 @@ class PerplexityClient(Closing):
         """
         wanted = query if isinstance(query, Query) else Query(text=query)
         started = self._clock()
-        with _tag_search_errors:
+        with named_errors(search.PROVIDER):
             wanted = validate_query(wanted if filters is None else replace(wanted, filters=filters))
             limit = self._limits.search
             deadline = Deadline.after(limit if wanted.seconds is None else min(wanted.seconds, limit), self._clock)
-            body = await self._api.request(
-                "POST",
-                search.PATH,
-                search.build(wanted),
-                deadline=deadline,
-                retryable=is_retryable_unpaid,
-                asked=wanted,
+            body, retryable = search.build(wanted), is_retryable_unpaid
+            reply = await self._api.request(
+                "POST", search.PATH, body, deadline=deadline, retryable=retryable, asked=wanted
             )
-            found = search.parse_results(body, fast=wanted.fast, seconds=self._clock() - started)
+            found = search.parse_results(reply, fast=wanted.fast, seconds=self._clock() - started)
             found = filter_results(found, wanted.filters.enforced)
-            if len(found.results) <= wanted.max_results:
-                return found
             return replace(found, results=found.results[: wanted.max_results])
 
     async def answer(self, prompt: Prompt, **options: Unpack[AskOptions]) -> Answer:
@@ -316,17 +278,17 @@ class PerplexityClient(Closing):
         """
         question = build_question(prompt, options)
         started = self._clock()
-        with _tag_answer_errors:
+        with named_errors(Agent.provider):
             question, target = self._validated(question)
             deadline = answer_deadline(question, target, self._limits, self._clock)
             while True:
-                endpoint = self._endpoints.current(question)
+                endpoint = self._endpoint(question)
                 try:
                     return await endpoint.answer(question, target, started=started, deadline=deadline)
                 except EndpointRetired as error:
                     if question.text_shown():
                         raise
-                    self._endpoints.retire(endpoint, error)
+                    self._retire(endpoint, error)
                     if error.began and question.on_event is not None:
                         question.on_event(Restarted())
 
@@ -338,12 +300,12 @@ class PerplexityClient(Closing):
         """
         question = build_question(prompt, options)
         started = self._clock()
-        with _tag_answer_errors:
+        with named_errors(Agent.provider):
             question, target = self._validated(question)
             deadline = answer_deadline(question, target, self._limits, self._clock)
             yielded = False
             while True:
-                endpoint = self._endpoints.current(question)
+                endpoint = self._endpoint(question)
                 try:
                     stream = endpoint.stream(question, target, started=started, deadline=deadline)
                     async with aclosing(stream) as events:
@@ -354,11 +316,11 @@ class PerplexityClient(Closing):
                 except EndpointRetired as error:
                     if yielded:
                         raise
-                    self._endpoints.retire(endpoint, error)
+                    self._retire(endpoint, error)
 
     async def cancel(self, run_id: str) -> None:
         """Stop a run by the id in `RunStarted`. A run that has already ended is no error. Raises PerplexityError."""
-        with _tag_answer_errors:
+        with named_errors(Agent.provider):
             await self._runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self._clock))
 
     async def models(self) -> tuple[str, ...]:
@@ -366,10 +328,25 @@ class PerplexityClient(Closing):
 
         Raises PerplexityError.
         """
-        with _tag_answer_errors:
+        with named_errors(Agent.provider):
             deadline = Deadline.after(_MODELS_SECONDS, self._clock)
             body = await self._api.request("GET", "/v1/models", deadline=deadline, retryable=is_retryable_unpaid)
             return as_texts([model.get("id") for model in as_objects(body.get("data"))])
+
+    def _endpoint(self, question: Question) -> Completions:
+        """Return the endpoint that a question is sent to."""
+        return self._endpoints[-1 if question.run_id is not None else 0]
+
+    def _retire(self, endpoint: Completions, error: EndpointRetired) -> None:
+        """Switch to the successor of an endpoint, permanently. Raises the error if there is none.
+
+        The first of several simultaneous questions logs the switch; the others only use the successor.
+        """
+        if endpoint is self._endpoints[-1]:
+            raise error
+        if endpoint is self._endpoints[0]:
+            del self._endpoints[0]
+            log.warning("answers.endpoint_retired", extra={"path": endpoint.wire.path})
 
     def _validated(self, question: Question) -> tuple[Question, Target]:
         """Return the question as it is sent, and its model or effort. Raises InvalidRequest."""
@@ -377,9 +354,7 @@ class PerplexityClient(Closing):
         if question.schema is not None:
             check_schema(target)
         messages, filters = validate_messages(question.messages), validate(question.filters)
-        if (messages, filters) != (question.messages, question.filters):
-            question = replace(question, messages=messages, filters=filters)
-        return question, target
+        return replace(question, messages=messages, filters=filters), target
 
 
 def _wires(api: str) -> list[Wire]:
@@ -387,22 +362,3 @@ def _wires(api: str) -> list[Wire]:
     if api not in get_args(API):
         raise InvalidRequest.for_field("api", api, "it takes agent or sonar")
     return [Agent()] if api == "agent" else [Sonar(), Agent()]
-
-
-class _ErrorTagger:
-    """A context manager that sets the provider's name on every PerplexityError that has none."""
-
-    def __init__(self, provider: str) -> None:
-        self._provider = provider
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, PerplexityError):
-            error.provider = error.provider or self._provider
-
-
-_tag_search_errors, _tag_answer_errors = _ErrorTagger(search.PROVIDER), _ErrorTagger(Agent.provider)

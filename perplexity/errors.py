@@ -25,7 +25,8 @@ An error never contains the API key, a request header or the text of a question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal, Self
@@ -227,6 +228,16 @@ class AllProvidersFailed(PerplexityError):
         tried = "; ".join(f"{a.provider}: {a.error_class}" for a in attempts) or "no provider is configured"
         super().__init__(tried, cost_usd=cost_with_failures(None, attempts))
         self.attempts: tuple[Attempt, ...] = tuple(attempts)
+
+
+@contextmanager
+def named_errors(provider: str) -> Iterator[None]:
+    """Set the provider's name on each PerplexityError that the block raises without one."""
+    try:
+        yield
+    except PerplexityError as error:
+        error.provider = error.provider or provider
+        raise
 
 
 RequestKind = Literal["search", "answer"]

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from perplexity.api import ApiClient
 from perplexity.domains import filter_results
-from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
+from perplexity.errors import AuthenticationError, BillingError, RateLimitError, named_errors
 from perplexity.models import Timeouts
 from perplexity.providers.base import PassageProvider, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
@@ -93,24 +93,17 @@ class Brave(Closing, PassageProvider):
 
     async def _search(self, query: Query, path: str) -> SearchResults:
         started = self._clock()
-        try:
+        with named_errors(self.name):
             query = validate_query(query)
             brave.check(query.filters)
             today = datetime.fromtimestamp(self._now(), UTC).date()
-            parameters = urlencode(brave.build(query, path=path, today=today))
+            address = f"{path}?{urlencode(brave.build(query, path=path, today=today))}"
             seconds = self._seconds if query.seconds is None else min(query.seconds, self._seconds)
             deadline = Deadline.after(seconds, self._clock)
             body = await self._api.request(
-                "GET",
-                f"{path}?{parameters}",
-                deadline=deadline,
-                retryable=is_retryable_unpaid,
-                asked=query,
+                "GET", address, deadline=deadline, retryable=is_retryable_unpaid, asked=query
             )
             found = brave.parse_results(body, path=path, most=query.max_results)
-        except PerplexityError as error:
-            error.provider = error.provider or self.name
-            raise
         found = replace(found, seconds=self._clock() - started, notes=brave.notes(query))
         return filter_results(found, query.filters.enforced)
 
