@@ -66,20 +66,10 @@ class DaemonThreads:
         """
         await self._places.acquire()
         loop = asyncio.get_running_loop()
-        outcome: asyncio.Future[Result] = loop.create_future()
 
-        def settle(finished: Future[Result]) -> None:
-            self._places.release()
-            if outcome.done():
-                return
-            if error := finished.exception():
-                outcome.set_exception(error)
-            else:
-                outcome.set_result(finished.result())
-
-        def report(finished: Future[Result]) -> None:
+        def release(_: Future[Result]) -> None:
             with suppress(RuntimeError):  # The loop has closed: nobody waits any longer.
-                loop.call_soon_threadsafe(settle, finished)
+                loop.call_soon_threadsafe(self._places.release)
 
         try:
             running = start_daemon(call)
@@ -88,8 +78,8 @@ class DaemonThreads:
             failed = ConnectionFailed("no thread could be started")
             failed.sent = False
             raise failed from None
-        running.add_done_callback(report)
-        return await outcome
+        running.add_done_callback(release)
+        return await asyncio.wrap_future(running)
 
 
 class DaemonExecutor(ThreadPoolExecutor):

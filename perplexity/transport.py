@@ -15,8 +15,8 @@ import json
 import ssl
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from io import BytesIO
 from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 from urllib.parse import urlsplit
@@ -259,19 +259,16 @@ class Transport:
         self, method: Method, path: str, body: JSON = None, *, before_sending: BeforeSending | None = None
     ) -> Response:
         """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
-        response = await self._send(method, path, body, accept=_JSON_TYPE, before_sending=before_sending)
-        async with response:
-            return self._response(response.status, response.headers, await _Chunks(response).read())
+        async with self.open(method, path, body, before_sending=before_sending) as opened:
+            return await self.read(opened)
 
     async def read(self, opened: StreamingResponse) -> Response:
         """Return the response with the rest of its bytes. Raises as `request` does."""
-        return self._response(opened.status, opened.headers, b"".join([chunk async for chunk in opened.chunks]))
-
-    def _response(self, status: int, headers: Mapping[str, str], content: bytes) -> Response:
-        if status >= 400:
+        content = b"".join([chunk async for chunk in opened.chunks])
+        if opened.status >= 400:
             for key in filter(None, (self._key, self._own_key())):
                 content = content.replace(key.encode(), b"***")
-        return Response(status, headers, content)
+        return Response(opened.status, opened.headers, content)
 
     def _own_key(self) -> str | None:
         """Return the task's own key for this service, if it has one."""
@@ -290,8 +287,8 @@ class Transport:
     ) -> AsyncIterator[StreamingResponse]:
         """Yield the response as soon as its headers have arrived; reading its chunks raises as `request` does."""
         response = await self._send(method, path, body, accept=accept, before_sending=before_sending)
-        async with response:
-            yield StreamingResponse(response.status, response.headers, _Chunks(response))
+        async with response, aclosing(_chunks(response)) as chunks:
+            yield StreamingResponse(response.status, response.headers, chunks)
 
     async def _send(
         self, method: Method, path: str, body: JSON, *, accept: Accept, before_sending: BeforeSending | None
@@ -390,38 +387,20 @@ def checked_open_timeout(seconds: float) -> float:
     return float(seconds)
 
 
-class _Chunks:
-    """The bytes of a response as they arrive. Raises as `Transport.request` does."""
-
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._content = response.content
-        self._left = MOST_BYTES
-        if (response.content_length or 0) > MOST_BYTES:
-            raise _too_large()
-
-    async def read(self) -> bytes:
-        """Return all bytes."""
-        chunks: list[bytes] = []
-        with suppress(StopAsyncIteration):
-            while not self._content.at_eof():
-                chunks.append(await anext(self))
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        try:
-            chunk = await self._content.read(_CHUNK)
-        except _LIBRARY_ERRORS as error:
-            failure = _translate_error(error)
-        else:
-            if not chunk:
-                raise StopAsyncIteration
-            self._left -= len(chunk)
-            if self._left < 0:
+async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes of a response as they arrive. Raises as `Transport.request` does."""
+    left, failure = MOST_BYTES, None
+    if (response.content_length or 0) > MOST_BYTES:
+        raise _too_large()
+    try:
+        async for chunk in response.content.iter_chunked(_CHUNK):
+            left -= len(chunk)
+            if left < 0:
                 raise _too_large()
-            return chunk
+            yield chunk
+    except _LIBRARY_ERRORS as error:
+        failure = _translate_error(error)
+    if failure is not None:
         raise failure
 
 
