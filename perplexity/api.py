@@ -6,7 +6,7 @@ The modules of `perplexity.wire` interpret the decoded replies. https://docs.per
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -81,29 +81,30 @@ class ApiClient:
 
     async def stream(
         self, path: str, body: JSON, *, deadline: Deadline, before_sending: BeforeSending | None = None
-    ) -> AsyncGenerator[Iterator[dict[str, JSON]], None]:
-        """Send a request once and yield, for each chunk that arrives, an iterator over the chunk's events.
+    ) -> AsyncGenerator[dict[str, JSON], None]:
+        """Send a request once and yield the decoded events as they arrive.
 
-        An event is decoded when the iterator reaches it. The deadline limits the time spent waiting for the service,
-        not the caller's own time. Raises any PerplexityError. The caller checks whether the last event was the terminal
-        one.
+        The deadline limits the time spent waiting for the service, not the caller's own time. Raises any
+        PerplexityError. The caller checks whether the last event was the terminal one.
         """
         async with AsyncExitStack() as stack:
             opening = self.transport.open("POST", path, body, accept="text/event-stream", before_sending=before_sending)
             opened = await deadline.run(stack.enter_async_context(opening))
             await self._note_limit(body, opened.headers)
             if opened.status >= 300 or _is_whole(opened):
-                yield iter(
-                    [_as_event(decode(self._raise_for_status(await deadline.run(self.transport.read(opened))).body))]
-                )
+                response = await deadline.run(self.transport.read(opened))
+                yield _as_event(decode(self._raise_for_status(response).body))
                 return
             decoder = Decoder()
             while (chunk := await deadline.run(anext(opened.chunks, None))) is not None:
-                events = decoder.feed(chunk)
-                yield _objects(events)
-                if _END in [event.data for event in events]:
-                    return
-            yield _objects(decoder.finish(), last=True)
+                for event in decoder.feed(chunk):
+                    if event.data == _END:
+                        return
+                    if (decoded := _object(event, last=False)) is not None:
+                        yield decoded
+            for event in decoder.finish():
+                if (decoded := _object(event, last=True)) is not None:
+                    yield decoded
 
     async def _note_limit(self, body: JSON, headers: Mapping[str, str]) -> None:
         """Pass to `on_limit` the limit that a reply names for its kind of request.
@@ -137,29 +138,16 @@ def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
     return body if is_error else {"type": "response.completed", "response": body}
 
 
-def _objects(events: Sequence[ServerSentEvent], *, last: bool = False) -> Iterator[dict[str, JSON]]:
-    """Yield the objects of events until the end marker.
-
-    `last` says that the connection was closed after these events.
-    """
-    for event in events:
-        if event.data == _END:
-            return
-        if (decoded := _object(event, last=last)) is not None:
-            yield decoded
-
-
 def _object(event: ServerSentEvent, *, last: bool) -> dict[str, JSON] | None:
     """Return an event's object, with its `type` taken from the event's name if the object lacks one.
 
     Return None if the event has no object, such as a heartbeat, because a stream that is paid for must not fail because
-    of such an event.
+    of such an event. `last` says that the connection was closed after this event.
     """
-    data = event.data
-    if not data.startswith("{") and not data.lstrip().startswith("{"):
+    if not event.data.lstrip().startswith("{"):
         return None
     try:
-        decoded = decode(data)
+        decoded = decode(event.data)
     except MalformedResponse:
         # If the connection was closed after this event, it may have been closed within the event.
         raise (StreamTruncated if last else MalformedResponse)("an event of the stream is not JSON") from None

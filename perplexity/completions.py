@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -34,9 +34,9 @@ from perplexity.types import (
     Question,
     Restarted,
     RunStarted,
-    SearchQueries,
     Sources,
     TextDelta,
+    as_events,
 )
 from perplexity.wire.base import StreamReader, Wire
 
@@ -64,11 +64,6 @@ class Completions:
     clock: Clock
     cancelling: set[asyncio.Task[None]] = field(default_factory=set)
 
-    @property
-    def path(self) -> str:
-        """The path of the requests for answers."""
-        return self.wire.path
-
     async def answer(self, question: Question, target: Target, *, started: float, deadline: Deadline) -> Answer:
         """Return the answer, whose `seconds` are counted from `started`.
 
@@ -79,7 +74,7 @@ class Completions:
         self.wire.check(question)
         if question.on_event is not None:
             events = self._events(question, target, started=started, deadline=deadline, repeat=True)
-            return await _reported(events, question.on_event)
+            return await _last(events, question.on_event)
         answer = await self._answer(question, target, deadline=deadline)
         expected = self.wire.emits_thinking(question, target)
         return await self._finalize(answer, question, target, expected=expected, started=started)
@@ -102,31 +97,28 @@ class Completions:
         """Yield the events without thoughts and foreign sources; `repeat` is as for `_stream_attempts`."""
         thinking = ThinkStripper(expected=self.wire.emits_thinking(question, target))
         kept = _kept_text(question)
-        async with aclosing(self._all_events(question, target, deadline=deadline, repeat=repeat)) as batches:
-            async for batch in batches:
-                for event in batch:
-                    if isinstance(event, Restarted):
-                        thinking, kept = ThinkStripper(expected=thinking.expected), _kept_text(question)
-                        yield event
-                    elif isinstance(event, TextDelta):
-                        piece = thinking.feed(event.text)
-                        if kept is not None:
-                            piece = await run_in_thread(kept.take) if kept.feed(piece) else ""
-                        if piece:
-                            deadline.text_arrived()
-                            yield event if piece == event.text else TextDelta(text=piece)
-                    elif isinstance(event, Sources):
-                        yield event if kept is None else Sources(sources=kept.filter_sources(event.sources))
-                    elif isinstance(event, Done):
-                        if piece := await _rest(thinking, kept, event.answer):
-                            yield TextDelta(text=piece)
-                        yield Done(
-                            answer=await self._finalize(
-                                event.answer, question, target, expected=thinking.expected, started=started
-                            )
-                        )
-                    else:
-                        yield event
+        async with aclosing(self._all_events(question, target, deadline=deadline, repeat=repeat)) as events:
+            async for event in events:
+                if isinstance(event, Restarted):
+                    thinking, kept = ThinkStripper(expected=thinking.expected), _kept_text(question)
+                    yield event
+                elif isinstance(event, TextDelta):
+                    piece = thinking.feed(event.text)
+                    if kept is not None:
+                        piece = await run_in_thread(kept.take) if kept.feed(piece) else ""
+                    if piece:
+                        deadline.text_arrived()
+                        yield TextDelta(text=piece)
+                elif isinstance(event, Sources):
+                    yield event if kept is None else Sources(sources=kept.filter_sources(event.sources))
+                elif isinstance(event, Done):
+                    if piece := await _rest(thinking, kept, event.answer):
+                        yield TextDelta(text=piece)
+                    expected = thinking.expected
+                    answer = await self._finalize(event.answer, question, target, expected=expected, started=started)
+                    yield Done(answer=answer)
+                else:
+                    yield event
 
     async def finish(self) -> None:
         """Wait a few seconds for the requests that start or cancel abandoned runs.
@@ -158,7 +150,8 @@ class Completions:
             log.warning("answer.no_think_marker", extra={"model": answer.model})
         if question.tools and not self.wire.takes_tools:
             log.warning("answer.tools_left_out", extra={"model": answer.model})
-        answer = await _within_domains(answer, question)
+        if domains := question.filters.enforced:
+            answer = await run_in_thread(filter_answer, answer, domains, as_json=question.schema is not None)
         return replace(
             answer,
             effort=target.effort if self.wire.takes_effort and target.model is None else None,
@@ -172,22 +165,16 @@ class Completions:
         # If the caller leaves, the run is cancelled by this id.
         at_once = question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining())
         if at_once and not self._runs_in_background(question, target):
-            body = self.wire.build(question, target, stream=False)
+            body, retryable = self.wire.build(question, target, stream=False), _retry_rule(target)
             state = await self.api.request(
-                "POST",
-                self.wire.path,
-                body,
-                deadline=deadline,
-                retryable=_retry_rule(target),
-                asked=question,
+                "POST", self.wire.path, body, deadline=deadline, retryable=retryable, asked=question
             )
             return self.wire.read(state)
-        async with aclosing(self._all_events(question, target, deadline=deadline, repeat=True)) as batches:
-            return await _from_stream(batches)
+        return await _last(self._all_events(question, target, deadline=deadline, repeat=True))
 
     def _all_events(
         self, question: Question, target: Target, *, deadline: Deadline, repeat: bool = False
-    ) -> AsyncGenerator[Sequence[Event], None]:
+    ) -> AsyncGenerator[Event, None]:
         """Return the events of a run in the background, or of a stream; `repeat` is as for `_stream_attempts`."""
         if self._runs_in_background(question, target):
             return self._background_events(question, target, deadline=deadline)
@@ -198,60 +185,54 @@ class Completions:
 
     async def _stream_attempts(
         self, question: Question, target: Target, *, deadline: Deadline, repeat: bool
-    ) -> AsyncGenerator[Sequence[Event], None]:
-        """Yield the events of streams, in batches as they arrive, until a stream is complete.
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events of streams until a stream is complete.
 
         After the first event, another stream is opened only with `repeat`. A caller sets `repeat` if it collects the
         events into one answer, and uses a stream only because a silent connection is cut after a minute. Once text was
         shown to someone, no further stream is opened.
         """
-        readers, body = _Readers(wire=self.wire), self.wire.build(question, target, stream=True)
-        retries = question.retries or Retries()
+        readers: list[StreamReader] = []
+        body, retries = self.wire.build(question, target, stream=True), question.retries or Retries()
         while True:
-            reader, yielded, began = readers.next(), False, False
+            reader, yielded, began = self.wire.reader(), False, False
+            readers.append(reader)
             try:
-                opened = self.api.stream(
-                    self.wire.path, body, deadline=deadline, before_sending=question.before_sending
-                )
-                async with aclosing(opened) as chunks:
-                    async for chunk in chunks:
-                        events, broken = _read(reader, chunk)
-                        if events:
-                            yielded = True
-                            began = began or any(not isinstance(event, RunStarted) for event in events)
-                            yield readers.priced(events) if reader.ended else events
-                        if broken:
-                            raise broken
-                        if reader.ended:
-                            return
-                if events := reader.finish():
-                    yielded = True
-                    yield readers.priced(events)
-                if reader.ended:
-                    return
-                raise StreamTruncated("the stream ended without its last event")
+                async with aclosing(self._stream_once(reader, body, question, deadline=deadline)) as events:
+                    async for event in events:
+                        yielded, began = True, began or not isinstance(event, RunStarted)
+                        yield _priced(event, readers) if isinstance(event, Done) else event
+                return
             except PerplexityError as error:
-                error.cost_usd, error.began = readers.cost_usd, began
+                error.cost_usd, error.began = total_cost(one.cost_usd for one in readers), began
                 if (yielded and not repeat) or question.text_shown() or not _retry_rule(target)(error):
                     raise
                 failure = error
             finally:
-                self._abandon(reader)
-            yield [Restarted()] if yielded else []
-            await self._wait_or_raise(failure, question, retries=retries, deadline=deadline)
+                if reader.run_id and not reader.ended:
+                    # The stream was left before its end.
+                    self._cancel(reader.run_id)
+            if yielded:
+                yield Restarted()
+            await self.api.retries.wait_or_raise(
+                failure, retries=retries, deadline=deadline, before_retry=question.before_retry
+            )
 
-    async def _wait_or_raise(
-        self, failure: PerplexityError, question: Question, *, retries: Retries, deadline: Deadline
-    ) -> None:
-        """Wait before the next stream, or raise `failure` if no further stream may be opened."""
-        await self.api.retries.wait_or_raise(failure, retries=retries, deadline=deadline)
-        if question.before_retry is not None:
-            await question.before_retry(failure)
-
-    def _abandon(self, reader: StreamReader) -> None:
-        """Cancel a run whose stream was left before its end."""
-        if reader.run_id and not reader.ended:
-            self._cancel(reader.run_id)
+    async def _stream_once(
+        self, reader: StreamReader, body: JSON, question: Question, *, deadline: Deadline
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events of one stream up to the terminal one. Raises StreamTruncated if that one does not come."""
+        opened = self.api.stream(self.wire.path, body, deadline=deadline, before_sending=question.before_sending)
+        async with aclosing(opened) as received:
+            async for each in received:
+                for event in reader.feed(each):
+                    yield event
+                if reader.ended:
+                    return
+        for event in reader.finish():
+            yield event
+        if not reader.ended:
+            raise StreamTruncated("the stream ended without its last event")
 
     def _cancel(self, run_id: str) -> None:
         """Stop an abandoned run. The request is not awaited here, because the caller is often being cancelled."""
@@ -268,7 +249,7 @@ class Completions:
 
     async def _background_events(
         self, question: Question, target: Target, *, deadline: Deadline
-    ) -> AsyncGenerator[Sequence[Event], None]:
+    ) -> AsyncGenerator[Event, None]:
         run_id, state, known = question.run_id or "", None, list[Event]()
         if not run_id:
             beginning = asyncio.create_task(self._begin(question, target, deadline=deadline))
@@ -278,20 +259,22 @@ class Completions:
                 self._keep(self._end_alone(beginning, question))
                 raise
         try:
-            yield [RunStarted(id=run_id)]
+            yield RunStarted(id=run_id)
             async with aclosing(self.runs.states(run_id, state=state, deadline=deadline)) as states:
                 async for state in states:
                     found = self.wire.progress(state)
                     if found != known:
                         known = found
-                        yield found
+                        for event in found:
+                            yield event
         except RunFailed:
             raise
         except BaseException as error:
             if isinstance(error, Exception) or not question.resumable:
                 self._cancel(run_id)
             raise
-        yield [event for event in _as_events(self._read(run_id, state or {})) if event not in known]
+        for event in [each for each in as_events(self._read(run_id, state or {})) if each not in known]:
+            yield event
 
     async def _begin(self, question: Question, target: Target, *, deadline: Deadline) -> tuple[str, dict[str, JSON]]:
         """Start a run, pass its id to `question.on_run`, and return its id and its state.
@@ -336,60 +319,13 @@ class Completions:
             raise
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Readers:
-    """The readers of one question's streams, one for each request; each request may have been charged."""
-
-    wire: Wire
-    made: list[StreamReader] = field(default_factory=list)
-
-    def next(self) -> StreamReader:
-        """Return a reader for one more stream."""
-        self.made.append(self.wire.reader())
-        return self.made[-1]
-
-    @property
-    def cost_usd(self) -> float | None:
-        """The sum of the charges for all streams, as far as the service reported them; None if it reported none."""
-        return total_cost(reader.cost_usd for reader in self.made)
-
-    def priced(self, events: Sequence[Event]) -> list[Event]:
-        """Return events of the last stream, with the price of all streams in the answer."""
-        return [self._priced(event) if isinstance(event, Done) else event for event in events]
-
-    def _priced(self, done: Done) -> Done:
-        if done.answer.usage.cost_usd == self.cost_usd:
-            return done
-        usage = replace(done.answer.usage, cost_usd=self.cost_usd)
-        return Done(answer=replace(done.answer, usage=usage))
+def _priced(done: Done, readers: Sequence[StreamReader]) -> Done:
+    """Return the last event, with the charges for all streams, as far as the service reported them, in the answer."""
+    usage = replace(done.answer.usage, cost_usd=total_cost(reader.cost_usd for reader in readers))
+    return Done(answer=replace(done.answer, usage=usage))
 
 
-def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> tuple[list[Event], PerplexityError | None]:
-    """Return this library's events for a chunk of the service's events, and the error after them or None.
-
-    Events after the terminal one are ignored.
-    """
-    events: list[Event] = []
-    try:
-        for event in chunk:
-            events += reader.feed(event)
-            if reader.ended:
-                break
-    except PerplexityError as error:
-        return events, error
-    return events, None
-
-
-async def _from_stream(batches: AsyncIterator[Sequence[Event]]) -> Answer:
-    """Return the answer in the last event. Raises StreamTruncated if the events end without an answer."""
-    async for batch in batches:
-        for event in batch:
-            if isinstance(event, Done):
-                return event.answer
-    raise StreamTruncated("the stream ended without its last event")
-
-
-async def _reported(events: AsyncGenerator[Event, None], on_event: Callable[[Event], None]) -> Answer:
+async def _last(events: AsyncGenerator[Event, None], on_event: Callable[[Event], None] | None = None) -> Answer:
     """Return the answer in the last event, and pass the other events to `on_event`.
 
     Raises StreamTruncated if the events end without an answer.
@@ -398,18 +334,9 @@ async def _reported(events: AsyncGenerator[Event, None], on_event: Callable[[Eve
         async for event in events:
             if isinstance(event, Done):
                 return event.answer
-            on_event(event)
+            if on_event is not None:
+                on_event(event)
     raise StreamTruncated("the stream ended without its last event")
-
-
-def _as_events(answer: Answer) -> list[Event]:
-    """Return the events of an answer that came in one piece."""
-    events: list[Event] = []
-    if answer.queries:
-        events.append(SearchQueries(queries=answer.queries))
-    if answer.sources:
-        events.append(Sources(sources=answer.sources))
-    return [*events, TextDelta(text=answer.text), Done(answer=answer)]
 
 
 def _retry_rule(target: Target) -> Callable[[PerplexityError], bool]:
@@ -503,10 +430,3 @@ async def _rest(thinking: ThinkStripper, kept: TextFilter | None, answer: Answer
     kept.feed(piece)
     kept.filter_sources(answer.sources)
     return await run_in_thread(kept.flush)
-
-
-async def _within_domains(answer: Answer, question: Question) -> Answer:
-    """Return the answer without sources and links outside the domains that the question names."""
-    if not question.filters.enforced:
-        return answer
-    return await run_in_thread(filter_answer, answer, question.filters.enforced, as_json=question.schema is not None)

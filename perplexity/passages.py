@@ -15,13 +15,9 @@ from perplexity.scope import N_, say
 from perplexity.types import (
     Answer,
     AnswerKind,
-    Done,
-    Event,
     Passage,
     SearchResults,
     Source,
-    Sources,
-    TextDelta,
     Usage,
 )
 
@@ -138,13 +134,6 @@ def passages_answer(results: SearchResults, question: str, *, joined: bool = Fal
         notes=(*results.notes, say(JOINED_QUESTIONS)) if joined else results.notes,
         failed=results.failed,
     )
-
-
-def as_events(answer: Answer) -> Iterator[Event]:
-    """Yield a complete answer as a stream: its sources, its text, its end."""
-    yield Sources(sources=answer.sources)
-    yield TextDelta(text=answer.text)
-    yield Done(answer=answer)
 
 
 def _spread(ranked: Sequence[Passage], most: int) -> Iterator[Passage]:

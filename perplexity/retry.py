@@ -134,11 +134,16 @@ class Retrier:
             except PerplexityError as error:
                 if not (retryable or is_retryable)(error):
                     raise
-                await self.wait_or_raise(error, retries=retries, deadline=deadline)
-                if before_retry is not None:
-                    await before_retry(error)
+                await self.wait_or_raise(error, retries=retries, deadline=deadline, before_retry=before_retry)
 
-    async def wait_or_raise(self, error: PerplexityError, *, retries: Retries, deadline: Deadline) -> None:
+    async def wait_or_raise(
+        self,
+        error: PerplexityError,
+        *,
+        retries: Retries,
+        deadline: Deadline,
+        before_retry: Callable[[PerplexityError], Awaitable[None]] | None,
+    ) -> None:
         """Wait before the next attempt; raise the error if no attempt is left or none would be in time.
 
         If the service asks for a pause of more than a minute, or longer than the time left, the error is raised without
@@ -161,6 +166,8 @@ class Retrier:
         if retries.turn is not None:
             await retries.turn()
         retries.made += 1
+        if before_retry is not None:
+            await before_retry(error)
 
 
 def is_retryable(error: PerplexityError) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
@@ -323,6 +323,16 @@ class Restarted:
 
 
 Event = RunStarted | SearchQueries | Sources | TextDelta | Restarted | Done
+
+
+def as_events(answer: Answer) -> Iterator[Event]:
+    """Yield a complete answer as a stream: its searches, its sources, its text, its end."""
+    if answer.queries:
+        yield SearchQueries(queries=answer.queries)
+    if answer.sources:
+        yield Sources(sources=answer.sources)
+    yield TextDelta(text=answer.text)
+    yield Done(answer=answer)
 
 
 MAX_ANSWER_LENGTH = 200_000

@@ -12,11 +12,11 @@ from typing import Literal, Protocol, TypeVar
 from perplexity.errors import AllProvidersFailed, Attempt, PerplexityError, RequestKind
 from perplexity.limiter import Limiter
 from perplexity.models import Effort, Timeouts
-from perplexity.passages import as_events, passages_answer
+from perplexity.passages import passages_answer
 from perplexity.retry import RetryPolicy
 from perplexity.threads import run_in_thread
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, proxy_for
-from perplexity.types import API, MAX_QUERY_LENGTH, Answer, Event, Query, Question, SearchResults
+from perplexity.types import API, MAX_QUERY_LENGTH, Answer, Event, Query, Question, SearchResults, as_events
 
 log = logging.getLogger(__name__)
 

@@ -21,20 +21,14 @@ class StreamReader(Protocol):
     `cost_usd` is the latest cost that the service reported, also if the stream failed or broke off.
     """
 
-    @property
-    def run_id(self) -> str | None:
-        """The id with which the run can be cancelled; None if unknown."""
-        ...
+    run_id: str | None
+    """The id with which the run can be cancelled; None if unknown."""
 
-    @property
-    def ended(self) -> bool:
-        """Whether the terminal event was read."""
-        ...
+    ended: bool
+    """Whether the terminal event was read."""
 
-    @property
-    def cost_usd(self) -> float | None:
-        """The cost in dollars; None if the service has not reported it."""
-        ...
+    cost_usd: float | None
+    """The cost in dollars; None if the service has not reported it."""
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
         """Return this library's events for an event of the service. Raises PerplexityError if the event is an error."""

@@ -155,6 +155,7 @@ class SonarStream:
     error_map: ErrorMap = PERPLEXITY_ERRORS
     run_id: str | None = None
     ended: bool = False
+    cost_usd: float | None = None
     _pieces: list[str] = field(default_factory=list)
     _finish: str = ""
     _seen: dict[str, JSON] = field(default_factory=dict)
@@ -163,11 +164,6 @@ class SonarStream:
     _unmerged: bool = False
     _sources: tuple[Source, ...] = ()
 
-    @property
-    def cost_usd(self) -> float | None:
-        """The cost according to the last chunk that has one."""
-        return cost_of(self._seen.get("usage"))
-
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
         """Return this library's events for one chunk, or for a whole response instead of a stream.
 
@@ -175,8 +171,8 @@ class SonarStream:
         """
         whole = as_object(event.get("response"))
         chunk = whole or event
-        if chunk.get("usage"):
-            self._seen["usage"] = chunk["usage"]
+        if usage := chunk.get("usage"):
+            self._seen["usage"], self.cost_usd = usage, cost_of(usage)
         if chunk.get("error"):
             self.ended = True
             usage = self._seen.get("usage")

@@ -8,14 +8,13 @@ from perplexity.errors import Attempt, NothingFound
 from perplexity.passages import (
     MAX_PASSAGE_LENGTH,
     MAX_PASSAGES,
-    as_events,
     best_passages,
     bm25_scores,
     passages_answer,
     split_sentences,
     words,
 )
-from perplexity.types import AnswerKind, Done, Passage, SearchResults, Source, Sources, TextDelta
+from perplexity.types import AnswerKind, Done, Passage, SearchResults, Source, Sources, TextDelta, as_events
 
 
 def source(number: int, snippet: str, *, title: str = "") -> Source:

@@ -59,9 +59,9 @@ def test_a_setup_does_not_show_its_keys() -> None:
 ENCYCLOPEDIA = dedent(
     """
     from perplexity.errors import NothingFound
-    from perplexity.passages import as_events, passages_answer
+    from perplexity.passages import passages_answer
     from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, Provider, ProviderSpec
-    from perplexity.types import SearchResults, Source
+    from perplexity.types import SearchResults, Source, as_events
 
     ARTICLES = {"port": Source(number=1, title="Port", url="https://a.example/port", snippet="A harbour.")}
 
