@@ -73,28 +73,20 @@ class Completions:
         """
         self.wire.check(question)
         if question.on_event is not None:
-            events = self._events(question, target, started=started, deadline=deadline, repeat=True)
+            events = self.stream(question, target, started=started, deadline=deadline, repeat=True)
             return await _last(events, question.on_event)
         answer = await self._answer(question, target, deadline=deadline)
         expected = self.wire.emits_thinking(question, target)
         return await self._finalize(answer, question, target, expected=expected, started=started)
 
     async def stream(
-        self, question: Question, target: Target, *, started: float, deadline: Deadline
-    ) -> AsyncGenerator[Event, None]:
-        """Yield the events, `Done` last, without the model's thinking. Accepts and raises the same as `answer`.
-
-        After the first event, no request is repeated.
-        """
-        self.wire.check(question)
-        async with aclosing(self._events(question, target, started=started, deadline=deadline)) as events:
-            async for event in events:
-                yield event
-
-    async def _events(
         self, question: Question, target: Target, *, started: float, deadline: Deadline, repeat: bool = False
     ) -> AsyncGenerator[Event, None]:
-        """Yield the events without thoughts and foreign sources; `repeat` is as for `_stream_attempts`."""
+        """Yield the events, `Done` last, without thoughts and foreign sources. Accepts and raises the same as `answer`.
+
+        After the first event, no request is repeated, unless `repeat` allows it as for `_stream_attempts`.
+        """
+        self.wire.check(question)
         thinking = ThinkStripper(expected=self.wire.emits_thinking(question, target))
         kept = _kept_text(question)
         async with aclosing(self._all_events(question, target, deadline=deadline, repeat=repeat)) as events:
@@ -405,8 +397,6 @@ class ThinkStripper:
 
 def strip_thinking(answer: Answer, *, expected: bool) -> Answer:
     """Return the answer with its think block as `reasoning`. Raises MalformedResponse if nothing follows the block."""
-    if not expected and not answer.text.lstrip().startswith(_OPEN):
-        return answer
     thinking = ThinkStripper(expected=expected)
     text = thinking.feed(answer.text) + thinking.flush()
     if thinking.reasoning is None:

@@ -93,8 +93,6 @@ NO_FILTERS = Filters()
 
 def validate(filters: Filters) -> Filters:
     """Return the filters as they are sent. Raises InvalidRequest for the first invalid one."""
-    if filters is NO_FILTERS or filters == NO_FILTERS:
-        return filters
     checked = Filters(
         recency=None if filters.recency is None else parse_recency(filters.recency),
         domains=parse_domains(filters.domains),
@@ -141,6 +139,12 @@ def parse_recency(value: str) -> Recency:
 def parse_mode(value: str) -> Mode:
     """Return the mode that `value` names: the kind of pages. Raises InvalidRequest, which lists the valid words."""
     return _one_of("mode", value, MODES)
+
+
+def require_web(filters: Filters, *, service: str) -> None:
+    """Raise InvalidRequest for any mode except "web", because no note could make up for ignoring this filter."""
+    if filters.mode not in {None, "web"}:
+        raise InvalidRequest.for_field("mode", filters.mode, f"{service} searches the open web only (mode web)")
 
 
 def parse_domains(values: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 from difflib import get_close_matches
-from functools import lru_cache
 
 from perplexity.scope import say
 
@@ -47,18 +46,14 @@ def format_iso_date(value: str | None) -> str:
     match = _DATE.match(value.strip()) if value else None
     if match is None:
         return ""
-    return _format_parts(*match.groups())
-
-
-@lru_cache(maxsize=256)
-def _format_parts(year: str, month: str | None, day: str | None) -> str:
+    year, month, day = match.groups()
     try:
         parsed = date(int(year), int(month or 1), int(day or 1))
     except ValueError:
         return ""
     if day:
         return format_date(parsed)
-    return f"{MONTHS[parsed.month - 1]} {parsed.year}" if month else year
+    return f"{MONTHS[parsed.month - 1]} {parsed.year}" if month else str(year)
 
 
 def listed(words: Sequence[str]) -> str:

@@ -123,7 +123,8 @@ def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
         what = say("these are pages from {provider}, quoted word for word")
     line = fallback_sentence(reply.failed, what.format(provider=reply.provider), unset=unset)
     passages = isinstance(reply, Answer) and reply.kind is not AnswerKind.MODEL
-    return f"{line} {say(NO_MODEL)}" if line and passages and _only_searched(reply.failed) else line
+    only_searched = all(attempt.search_only for attempt in reply.failed)
+    return f"{line} {say(NO_MODEL)}" if line and passages and only_searched else line
 
 
 def fallback_sentence(failed: Sequence[Attempt], what: str, *, unset: str = "") -> str:
@@ -142,10 +143,6 @@ def join_clauses(clauses: Sequence[str]) -> str:
     if len(clauses) < 2:
         return "".join(clauses)
     return say("{words} and {last}").format(words=", ".join(clauses[:-1]), last=clauses[-1])
-
-
-def _only_searched(failed: Sequence[Attempt]) -> bool:
-    return all(attempt.search_only for attempt in failed)
 
 
 DEFAULT_MODEL = "sonar"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import islice
 from math import log
 
@@ -21,21 +20,16 @@ from perplexity.types import (
     Usage,
 )
 
-
-@cache
-def _word() -> re.Pattern[str]:
-    """Return the pattern of a word, which is slow to compile. In a script without spaces, each letter is a word."""
-    return re.compile(
-        r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
-    )
-
-
+# In a script without spaces, each letter is a word.
+_WORD = re.compile(
+    r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
+)
 _ENDINGS = ("ing", "ies", "ed", "es", "s")
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text, lower case and without the commonest English endings, in order."""
-    return [_stem(word) for word in _word().findall(text.casefold())]
+    return [_stem(word) for word in _WORD.findall(text.casefold())]
 
 
 def bm25_scores(question: str, texts: Sequence[str]) -> list[float]:
@@ -101,7 +95,7 @@ def split_sentences(source: Source) -> list[str]:
     text = source.snippet.strip() or source.title.strip()
     cuts: list[str] = []
     start = end = 0
-    for stop in _ends(text):
+    for stop in [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]:
         if stop - start > MAX_PASSAGE_LENGTH and end > start:
             cuts.append(text[start:end])
             start = end
@@ -142,11 +136,6 @@ def _spread(ranked: Sequence[Passage], most: int) -> Iterator[Passage]:
         seen[passage.source] = seen.get(passage.source, 0) + 1
         if seen[passage.source] <= most:
             yield passage
-
-
-def _ends(text: str) -> Iterator[int]:
-    yield from (match.end() for match in _SENTENCE_END.finditer(text))
-    yield len(text)
 
 
 def _short(text: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from urllib.parse import quote
 
 from perplexity.markdown import CLOSE, NUMBERS, OPEN
@@ -28,12 +27,7 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
 _SPACES = re.compile(r"\s+")
-
-
-@cache
-def _marker() -> re.Pattern[str]:
-    """Return the pattern of a marker, which is slow to compile and therefore cached."""
-    return re.compile(rf"{OPEN}({NUMBERS}){CLOSE}")
+_MARKER = re.compile(rf"{OPEN}({NUMBERS}){CLOSE}")
 
 
 def strip_controls(text: str) -> str:
@@ -51,7 +45,7 @@ def one_line(text: str) -> str:
     Fences of code are removed, since they would make code of the text after them, including our marker.
     """
     line = " ".join(_FENCE.sub(" ", strip_controls(" ".join(text.split()))).split())
-    return _marker().sub(r"‹\1›", strip_tags(line))
+    return _MARKER.sub(r"‹\1›", strip_tags(line))
 
 
 def strip_tags(text: str) -> str:

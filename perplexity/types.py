@@ -371,7 +371,7 @@ _BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 
 def parse_query(text: str) -> str:
     """Return a query on one line, without control characters. Raises InvalidRequest if it is empty or too long."""
-    return _validate_text("query", text if text.isprintable() else _BREAKS.sub(" ", text), MAX_QUERY_LENGTH)
+    return _validate_text("query", _BREAKS.sub(" ", text), MAX_QUERY_LENGTH)
 
 
 def parse_max_results(value: int | str, *, name: str = "max_results") -> int:
@@ -383,8 +383,6 @@ def validate_query(query: Query) -> Query:
     """Return the query as it is sent. Raises InvalidRequest for the first invalid part."""
     text, filters, most = parse_query(query.text), validate(query.filters), parse_max_results(query.max_results)
     tokens = _parse_int("max_tokens_per_page", query.max_tokens_per_page, MAX_TOKENS_PER_PAGE)
-    if (text, filters, most, tokens) == (query.text, query.filters, query.max_results, query.max_tokens_per_page):
-        return query
     return replace(query, text=text, filters=filters, max_results=most, max_tokens_per_page=tokens)
 
 
@@ -394,7 +392,9 @@ def validate_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
     Raises InvalidRequest if a turn is empty, the last turn is not the user's, or the turns have more than
     `MAX_PROMPT_LENGTH` characters altogether.
     """
-    checked = tuple(_checked_message(message) for message in messages)
+    checked = tuple(
+        replace(message, content=_validate_text("prompt", message.content, MAX_PROMPT_LENGTH)) for message in messages
+    )
     if not checked or checked[-1].role != "user":
         raise InvalidRequest.for_field("prompt", "", say("the last message must be the user's"))
     length = sum(len(message.content) for message in checked)
@@ -405,20 +405,9 @@ def validate_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
     return checked
 
 
-def _checked_message(message: Message) -> Message:
-    content = _validate_text("prompt", message.content, MAX_PROMPT_LENGTH)
-    return message if content == message.content else replace(message, content=content)
-
-
 def _validate_text(field: str, text: str, longest: int) -> str:
-    # A printable text contains no control characters, and only spaces among the invisible ones.
-    if text.isprintable():
-        text = text.strip()
-        shown = bool(text)
-    else:
-        text = "".join(c for c in text if c in "\t\n" or unicodedata.category(c) not in {"Cc", "Cs"}).strip()
-        shown = any(unicodedata.category(c) not in {"Cf", "Zs", "Cc"} for c in text)
-    if not shown:
+    text = "".join(c for c in text if c in "\t\n" or unicodedata.category(c) not in {"Cc", "Cs"}).strip()
+    if all(unicodedata.category(c) in {"Cf", "Zs", "Cc"} for c in text):
         raise InvalidRequest.for_field(field, "", say("it must hold some text"))
     if len(text) > longest:
         raise InvalidRequest.for_field(
@@ -428,8 +417,6 @@ def _validate_text(field: str, text: str, longest: int) -> str:
 
 
 def _parse_int(field: str, value: int | str, most: int) -> int:
-    if type(value) is int and 1 <= value <= most:
-        return value
     typed = str(value).strip()
     # `isdecimal` alone accepts the digits of every script, and `int` fails for thousands of digits.
     if not (typed.isascii() and typed.isdecimal() and len(typed) < 10 and 1 <= int(typed) <= most):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perplexity.errors import MalformedResponse
-from perplexity.filters import NO_FILTERS
 from perplexity.types import JSON, Query, SearchResults
 from perplexity.wire.base import common_filters
 from perplexity.wire.json import as_objects, shape_of
@@ -28,22 +27,19 @@ https://docs.perplexity.ai/docs/getting-started/pricing
 def build(query: Query) -> dict[str, JSON]:
     """Return the request's body for a checked query."""
     filters = query.filters
-    body: dict[str, JSON] = {
+    wanted = {
+        **common_filters(filters),
+        "search_language_filter": list(filters.languages),
+        "country": filters.country,
+        "search_mode": filters.mode,
+        "search_type": "fast" if query.fast else None,
+    }
+    return {
         "query": query.text,
         "max_results": query.max_results,
         "max_tokens_per_page": query.max_tokens_per_page,
+        **{name: value for name, value in wanted.items() if value},
     }
-    if filters is not NO_FILTERS:
-        wanted = {
-            **common_filters(filters),
-            "search_language_filter": list(filters.languages),
-            "country": filters.country,
-            "search_mode": filters.mode,
-        }
-        body |= {name: value for name, value in wanted.items() if value}
-    if query.fast:
-        body["search_type"] = "fast"
-    return body
 
 
 def parse_results(body: Mapping[str, JSON], *, fast: bool = False, seconds: float = 0.0) -> SearchResults:

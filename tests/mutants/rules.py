@@ -280,8 +280,8 @@ RULES = (
     _rule(
         "no page closes its section",
         SANITIZE,
-        'return _marker().sub(r"‹\\1›", strip_tags(line))',
-        'return _marker().sub(r"‹\\1›", line)',
+        'return _MARKER.sub(r"‹\\1›", strip_tags(line))',
+        'return _MARKER.sub(r"‹\\1›", line)',
         CALLS,
         UNTRUSTED,
     ),
@@ -295,7 +295,7 @@ RULES = (
     _rule(
         "no page imitates a marker",
         SANITIZE,
-        'return _marker().sub(r"‹\\1›", strip_tags(line))',
+        'return _MARKER.sub(r"‹\\1›", strip_tags(line))',
         "return strip_tags(line)",
         "tests/perplexity/test_sanitize.py",
     ),
