@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeVar
 
 from perplexity import scope
@@ -141,7 +140,11 @@ class FallbackRun:
                 continue
             self.waited += waited
             self.retries.may_retry = partial(self._may_retry, permit, self.retries.made)
-            yield Candidate(provider=provider, permit=permit, seconds=seconds, started=now + waited, last=not left)
+            try:
+                yield Candidate(provider=provider, permit=permit, seconds=seconds, started=now + waited, last=not left)
+            finally:
+                # This counts only if the request neither succeeded nor failed, since a permit ends once.
+                permit.release()
             if self.refusals > refusals:
                 left.insert(0, provider)
 
@@ -170,14 +173,8 @@ class FallbackRun:
         candidate.permit.succeeded()
         if self.limiter is not None:
             await self.limiter.replied(candidate.provider.name, self.counted_as)
-        self.on_attempt(
-            Attempt(
-                provider=candidate.provider.name,
-                seconds=self._elapsed(candidate),
-                kind=self.kind,
-                cost_usd=reply.cost_usd,
-            )
-        )
+        seconds, name = self.clock() - candidate.started, candidate.provider.name
+        self.on_attempt(Attempt(provider=name, seconds=seconds, kind=self.kind, cost_usd=reply.cost_usd))
         return replace(reply, failed=(*self.failed, *reply.failed))
 
     async def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
@@ -191,27 +188,23 @@ class FallbackRun:
             await self.limiter.refused(candidate.provider.name, self.counted_as, retry_after=failure.retry_after)
             if self.refusals < MAX_REFUSALS:
                 self.refusals += 1
-                candidate.permit.release()
                 return failure
             self.busy.add(candidate.provider.name)
         else:
             self.busy.discard(candidate.provider.name)
         if isinstance(failure, NotPermitted):
-            candidate.permit.release()
             raise self.with_total_cost(failure)
         before = bool(self.failed)
         self._note_failure(
             candidate.provider,
             type(failure).__name__,
             _summary(failure),
-            seconds=self._elapsed(candidate),
+            seconds=self.clock() - candidate.started,
             cost_usd=failure.cost_usd,
         )
         if isinstance(failure, RequestCancelled):
-            candidate.permit.release()
             raise self.with_total_cost(failure)
         if isinstance(failure, InvalidRequest):
-            candidate.permit.release()
             refused_by_service = failure.status is not None
             # The request has no option that could be wrong, so another service may accept it.
             if refused_by_service and not self.has_options and not candidate.last:
@@ -226,8 +219,6 @@ class FallbackRun:
         if self._counts_against_provider(failure, candidate):
             self.breakers[candidate.provider.name].reason = failure.summary
             candidate.permit.failed()
-        else:
-            candidate.permit.release()
         return failure
 
     def with_total_cost(self, error: PerplexityError) -> PerplexityError:
@@ -282,9 +273,6 @@ class FallbackRun:
         )
         self.failed.append(attempt)
         self.on_attempt(attempt)
-
-    def _elapsed(self, candidate: Candidate) -> float:
-        return self.clock() - candidate.started
 
 
 def _is_rate(error: PerplexityError) -> bool:
@@ -356,11 +344,11 @@ class Fallback(Provider):
         self._timeouts = timeouts or FallbackTimeouts()
         self._reasoning_effort = reasoning_effort
         self._policy = breaker or BreakerPolicy()
-        self._breakers: OrderedDict[str, Mapping[str, Breaker]] = OrderedDict()
         self._clock = clock
         self._on_attempt = on_attempt or log_attempt
         self._on_candidate = on_candidate or (lambda name, failed: None)
         self._limiter = limiter
+        self._breakers_of = lru_cache(MAX_OWNERS)(self._new_breakers)
 
     @property
     def name(self) -> str:
@@ -394,10 +382,7 @@ class Fallback(Provider):
             lambda candidate, on_event: candidate.provider.answer(
                 replace(_request_for(run, candidate, question), on_event=on_event)
             ),
-            total_seconds=question.total_seconds,
-            check_cancelled=question.check_cancelled,
-            on_event=question.on_event,
-            text_shown=question.text_shown,
+            question,
         )
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
@@ -408,7 +393,7 @@ class Fallback(Provider):
         run, question = self._run_for(question), self._with_total(question)
         async with aclosing(run.candidates()) as candidates:
             async for candidate in candidates:
-                await _check_cancelled(run, candidate, question.check_cancelled)
+                await _check_cancelled(run, question)
                 self._on_candidate(candidate.provider.name, tuple(run.failed))
                 begun = False
                 asked = candidate.provider.stream(_request_for(run, candidate, question))
@@ -426,9 +411,6 @@ class Fallback(Provider):
                     failure = await run.record_failure(candidate, error)
                     if begun:
                         raise run.with_total_cost(failure) from error
-                except BaseException:
-                    candidate.permit.release()
-                    raise
         raise run.all_failed()
 
     def _with_total(self, question: Question) -> Question:
@@ -462,7 +444,7 @@ class Fallback(Provider):
             providers=self._providers,
             breakers=self._current_breakers(),
             timeouts=self._timeouts,
-            total=_shorter(requested, usual),
+            total=usual if requested is None else min(requested, usual),
             short_deadline=requested is not None and requested < usual,
             clock=self._clock,
             on_attempt=self._on_attempt,
@@ -484,15 +466,8 @@ class Fallback(Provider):
         owned = self._breakers_of(own.owner)
         return {name: (owned if name in own.names else shared)[name] for name in shared}
 
-    def _breakers_of(self, owner: str) -> Mapping[str, Breaker]:
-        breakers = self._breakers.get(owner)
-        if breakers is None:
-            breakers = {one.name: Breaker(self._policy, clock=self._clock) for one in self._providers}
-            self._breakers[owner] = breakers
-        self._breakers.move_to_end(owner)
-        if len(self._breakers) > MAX_OWNERS:
-            self._breakers.popitem(last=False)
-        return breakers
+    def _new_breakers(self, owner: str) -> Mapping[str, Breaker]:
+        return {one.name: Breaker(self._policy, clock=self._clock) for one in self._providers}
 
 
 def _has_options(question: Question) -> bool:
@@ -509,53 +484,42 @@ def _request_for(run: FallbackRun, candidate: Candidate, request: Request) -> Re
     return replace(request, seconds=candidate.seconds, retries=run.retries)
 
 
+_SEARCH = Question(messages=())
+"""Stands for the question of a search, which has no functions to call meanwhile."""
+
+
 async def _first_reply(
-    run: FallbackRun,
-    ask: Callable[[Candidate, OnEvent | None], Awaitable[Reply]],
-    *,
-    check_cancelled: Callable[[], Awaitable[None]] | None = None,
-    on_event: OnEvent | None = None,
-    total_seconds: float | None = None,
-    text_shown: Callable[[], bool] = lambda: False,
+    run: FallbackRun, ask: Callable[[Candidate, OnEvent | None], Awaitable[Reply]], question: Question = _SEARCH
 ) -> Reply:
+    """Return the first reply to the question. Raises as `Fallback.answer` does."""
     failure: PerplexityError | None = None
     async with aclosing(run.candidates()) as candidates:
         async for candidate in candidates:
-            await _check_cancelled(run, candidate, check_cancelled)
+            await _check_cancelled(run, question)
             # Text that was held back may have been shown in the meantime.
-            if failure is not None and text_shown():
-                candidate.permit.release()
+            if failure is not None and question.text_shown():
                 raise run.with_total_cost(failure)
             try:
-                if on_event is not None and failure is not None:
-                    on_event(Restarted())
+                if question.on_event is not None and failure is not None:
+                    question.on_event(Restarted())
                 async with asyncio.timeout(_with_grace(candidate.seconds)) as limit:
-                    reply: Reply = await ask(candidate, _extending(limit, candidate, on_event, total_seconds or 0.0))
+                    reply: Reply = await ask(candidate, _extending(limit, candidate, question))
                 return await run.record_success(candidate, reply)
             except Exception as error:
                 failure = await run.record_failure(candidate, error)
-                if text_shown():
+                if question.text_shown():
                     raise run.with_total_cost(failure) from error
-            except BaseException:
-                candidate.permit.release()
-                raise
     raise run.all_failed()
 
 
-async def _check_cancelled(
-    run: FallbackRun, candidate: Candidate, check_cancelled: Callable[[], Awaitable[None]] | None
-) -> None:
+async def _check_cancelled(run: FallbackRun, question: Question) -> None:
     """Call `check_cancelled`, unless no provider has failed yet. Raises RequestCancelled."""
-    if check_cancelled is None or not run.failed:
+    if question.check_cancelled is None or not run.failed:
         return
     try:
-        await check_cancelled()
+        await question.check_cancelled()
     except RequestCancelled as error:
-        candidate.permit.release()
         raise run.with_total_cost(error) from None
-    except BaseException:
-        candidate.permit.release()
-        raise
 
 
 def _with_grace(seconds: float) -> float:
@@ -563,12 +527,13 @@ def _with_grace(seconds: float) -> float:
     return seconds + min(MAX_GRACE_SECONDS, seconds / 50)
 
 
-def _extending(limit: asyncio.Timeout, candidate: Candidate, on_event: OnEvent | None, total: float) -> OnEvent | None:
+def _extending(limit: asyncio.Timeout, candidate: Candidate, question: Question) -> OnEvent | None:
     """Return a replacement for `on_event` that also extends the candidate's time limit after each text."""
+    on_event = question.on_event
     if on_event is None:
         return None
     clock = asyncio.get_running_loop().time
-    end = clock() + total
+    end = clock() + (question.total_seconds or 0.0)
 
     def take(event: Event) -> None:
         if isinstance(event, TextDelta) and not limit.expired():
@@ -599,10 +564,6 @@ async def _with_timeout(seconds: float, events: AsyncIterator[Event], *, total: 
             await events.aclose()
 
 
-def _shorter(requested: float | None, allowed: float) -> float:
-    return allowed if requested is None else min(requested, allowed)
-
-
 @dataclass(frozen=True, kw_only=True)
 class BreakerPolicy:
     """The breaker opens after `failures` in a row, and lets one request through every `seconds` until one succeeds."""
@@ -623,7 +584,8 @@ class Breaker:
         self._open_until = 0.0
         self._probe: Permit | None = None
         self._probe_ends = 0.0
-        self._retrying: set[Permit] = set()
+        self.retrying: set[Permit] = set()
+        """The permits of requests that failed and may be sent again."""
 
     @property
     def is_open(self) -> bool:
@@ -645,22 +607,18 @@ class Breaker:
         """
         if not self.is_open:
             return self.force()
-        now = self._clock()
-        if now < self._open_until or (self._probe is not None and now < self._probe_ends):
+        if self.seconds_left:
             return None
-        self._probe, self._probe_ends = self.force(), now + min(seconds, self._policy.seconds)
+        self._probe, self._probe_ends = self.force(), self._clock() + min(seconds, self._policy.seconds)
         return self._probe
 
     def force(self) -> Permit:
         """Return a permit even while the breaker is open; its result counts as usual."""
-        return Permit(self._on_failure, self._on_end)
+        return Permit(self)
 
-    def _on_failure(self, permit: Permit, retried: bool) -> bool:
-        self._retrying.add(permit)
-        return not self.is_open and (not retried or len(self._retrying) == 1)
-
-    def _on_end(self, permit: Permit, well: bool | None) -> None:
-        self._retrying.discard(permit)
+    def end(self, permit: Permit, well: bool | None) -> None:
+        """Record how a request ended: `well`, as a failure, or, if `well` is None, without a word on the provider."""
+        self.retrying.discard(permit)
         if self._probe is permit:
             self._probe = None
         if well:
@@ -671,15 +629,15 @@ class Breaker:
                 self._open_until = self._clock() + self._policy.seconds
 
 
+@dataclass(eq=False)
 class Permit:
-    """The permit for one request.
+    """The permit of a breaker for one request.
 
     The request ends with a call of `succeeded`, `failed` or `release`. Only the first of these calls counts.
     """
 
-    def __init__(self, failed: Callable[[Permit, bool], bool], ended: Callable[[Permit, bool | None], None]) -> None:
-        self._failed = failed
-        self._ended: Callable[[Permit, bool | None], None] | None = ended
+    breaker: Breaker
+    ended: bool = False
 
     def may_retry(self, *, retried: bool) -> bool:
         """Return whether a failed request may be sent again, which is never the case while the breaker is open.
@@ -687,7 +645,8 @@ class Permit:
         A request that was `retried` before may be sent again only while no other request is failing. So if many
         simultaneous requests fail, each is sent at most twice.
         """
-        return self._failed(self, retried)
+        self.breaker.retrying.add(self)
+        return not self.breaker.is_open and (not retried or len(self.breaker.retrying) == 1)
 
     def succeeded(self) -> None:
         """Close the breaker: the provider works."""
@@ -702,6 +661,6 @@ class Permit:
         self._end(None)
 
     def _end(self, well: bool | None) -> None:
-        ended, self._ended = self._ended, None
-        if ended is not None:
-            ended(self, well)
+        if not self.ended:
+            self.ended = True
+            self.breaker.end(self, well)
