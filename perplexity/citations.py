@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import unescape
 from itertools import groupby
 from typing import NamedTuple
@@ -89,12 +89,9 @@ def references(document: Document, known: SourceIndex) -> list[Reference]:
     If the marker of a link's page follows the link, as in `[Title](address).[1]`, the link is replaced by its words
     alone, because one marker for the page is enough.
     """
-    places = _places(document)
-    if not any(mark.address for _, _, mark in places):
-        return [(start, end, _of_numbers(mark, known)) for start, end, mark in places]
     found: list[Reference] = []
     ahead: set[Source] = set()
-    for place in reversed(places):
+    for place in reversed(_places(document)):
         reference = _reference(place, known)
         if reference is None:
             continue
@@ -385,13 +382,8 @@ def _drop_dangling(document: Document, known: SourceIndex) -> tuple[Document, in
 def drop_markers(text: str, sources: Sequence[Source]) -> str:
     """Return the text without any marker, and without the space before it; a link's words stay."""
     document, _, found = _drop_dangling(parse(text), index_sources(sources))
-    return _without(document, [_words_only(reference) for reference in found]).text
-
-
-def _words_only(reference: Reference) -> Reference:
-    """Return a reference reduced to its words."""
-    start, end, meaning = reference
-    return start, end, meaning._replace(text=meaning.text.rstrip(), sources=())
+    words = [(start, end, meaning._replace(text=meaning.text.rstrip(), sources=())) for start, end, meaning in found]
+    return _without(document, words).text
 
 
 def drop_unknown_links(text: str, sources: Sequence[Source]) -> tuple[str, int]:
@@ -399,14 +391,8 @@ def drop_unknown_links(text: str, sources: Sequence[Source]) -> tuple[str, int]:
 
     Addresses inside code and LaTeX, and those without a scheme or `www.`, count as text.
     """
-    document, known, removed = parse(text), index_sources(sources), 0
-    for _ in range(_MOST_PASSES):
-        found = list(unknown_links(document, known))
-        if not found:
-            break
-        document = _without(document, found)
-        removed += sum(meaning.unknown_link for _, _, meaning in found)
-    return document.text, removed
+    text, removed = _removed(text, partial(unknown_links, known=index_sources(sources)))
+    return text, sum(meaning.unknown_link for meaning in removed)
 
 
 def drop_foreign(
@@ -417,15 +403,22 @@ def drop_foreign(
     `sources` are all sources, including the dropped ones. An address counts as a link; it is foreign if `is_foreign`
     returns True for it. A link's words stay, as do numbers without a source, and everything in code and LaTeX.
     """
-    document, known, markers, links = parse(text), index_sources(sources), 0, 0
+    find = partial(foreign, known=index_sources(sources), dropped=dropped, is_foreign=is_foreign)
+    text, removed = _removed(text, find)
+    return text, sum(meaning.dangling for meaning in removed), sum(meaning.unknown_link for meaning in removed)
+
+
+def _removed(text: str, find: Callable[[Document], Iterable[Reference]]) -> tuple[str, list[Meaning]]:
+    """Return the text without the references that `find` yields for it, and what they were."""
+    document, removed = parse(text), list[Meaning]()
+    # Removing text can turn other words into links or markers, so the result is examined again.
     for _ in range(_MOST_PASSES):
-        found = list(foreign(document, known, dropped, is_foreign))
+        found = list(find(document))
         if not found:
             break
         document = _without(document, found)
-        markers += sum(meaning.dangling for _, _, meaning in found)
-        links += sum(meaning.unknown_link for _, _, meaning in found)
-    return document.text, markers, links
+        removed += [meaning for _, _, meaning in found]
+    return document.text, removed
 
 
 def renumber(text: str, numbers: Mapping[int, int]) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from itertools import compress
-from operator import not_
+from dataclasses import dataclass, replace
+from functools import cached_property
 from urllib.parse import unquote
 
 from perplexity.citations import drop_foreign, renumber
@@ -44,7 +42,6 @@ def requested_host(url: str) -> str | None:
     return _host(match[1]) if match and len(match[1]) <= _LONGEST_AUTHORITY else None
 
 
-@lru_cache(maxsize=256)
 def _host(authority: str) -> str | None:
     name = unquote(_PORT.sub("", authority.rpartition("@")[2])).strip()
     # Long names are rejected here, because encoding takes time in proportion to the square of the length.
@@ -68,13 +65,14 @@ class DomainPolicy:
     """
 
     domains: Sequence[str]
-    _allowed: frozenset[str] = field(init=False)
-    _denied: frozenset[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        denied = frozenset(domain[1:] for domain in self.domains if domain.startswith("-"))
-        object.__setattr__(self, "_denied", denied)
-        object.__setattr__(self, "_allowed", frozenset(d for d in self.domains if not d.startswith("-")))
+    @cached_property
+    def _allowed(self) -> tuple[str, ...]:
+        return tuple(domain for domain in self.domains if not domain.startswith("-"))
+
+    @cached_property
+    def _denied(self) -> tuple[str, ...]:
+        return tuple(domain[1:] for domain in self.domains if domain.startswith("-"))
 
     def excludes(self, url: str) -> bool:
         """Return whether an address must not be shown.
@@ -88,15 +86,13 @@ class DomainPolicy:
 
     def split(self, sources: Sequence[Source]) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
         """Return the sources that may be shown, and those that may not."""
-        foreign = [self.excludes(source.url) for source in sources]
-        return tuple(compress(sources, map(not_, foreign))), tuple(compress(sources, foreign))
+        foreign = {source for source in sources if self.excludes(source.url)}
+        return tuple(one for one in sources if one not in foreign), tuple(one for one in sources if one in foreign)
 
     @property
     def place(self) -> str:
         """The location of foreign sources, such as "outside a.example", "on b.example", or both with an "or"."""
-        allowed = [domain for domain in self.domains if not domain.startswith("-")]
-        denied = [domain[1:] for domain in self.domains if domain.startswith("-")]
-        places = ((say("outside {sites}"), allowed), (say("on {sites}"), denied))
+        places = ((say("outside {sites}"), self._allowed), (say("on {sites}"), self._denied))
         return say(" or ").join(where.format(sites=_listed(names)) for where, names in places if names)
 
 
@@ -285,8 +281,6 @@ def _notes(policy: DomainPolicy, *, left: int, dropped: int, markers: int, links
 
 
 def _matches(name: str, domains: Collection[str]) -> bool:
-    if not domains:
-        return False
     if f"www.{name}" in domains:
         return True
     while name not in domains:

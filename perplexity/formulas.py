@@ -122,7 +122,7 @@ class _Writer:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._text, self._lines = document.text, document.lines
-        self._places: list[_Place] | None = None
+        self._places = [*_places(document)]
         self._mark = _LEFT_TO_RIGHT_MARK if _RIGHT_TO_LEFT.search(self._text) else ""
 
     def edits(self) -> Iterator[Edit]:
@@ -142,20 +142,15 @@ class _Writer:
                     yield region.start, place, shown
 
     def _place_of(self, region: Region) -> _Place:
-        if self._places is None:
-            self._places = [*_places(self._document)]
-        line = self._line(region.start)
+        line = self._document.line_at(region.start)
         index = bisect_right(self._places, line, key=lambda place: place.first) - 1
         found = self._places[index] if index >= 0 else None
         if found is None or line >= found.end:
             return _Place(first=line, end=line + 1)
         # A line of "=" in a formula makes Markdown read the lines before it as a heading. Such a formula goes on after
         # the heading, so it is not treated as one inside a line.
-        outside = found.inline and not found.cells and self._line(region.end - 1) >= found.end
+        outside = found.inline and not found.cells and self._document.line_at(region.end - 1) >= found.end
         return _Place(first=found.first, end=found.end) if outside else found
-
-    def _line(self, place: int) -> int:
-        return self._document.line_at(place)
 
     def _body(self, region: Region, where: _Place) -> str:
         """Return the text between the signs around a formula, without the prefixes of its lines."""
@@ -171,7 +166,7 @@ class _Writer:
     def _in_line(self, region: Region, where: _Place) -> str:
         body = " ".join(line.strip() for line in self._body(region, where).split("\n")).strip()
         before, after = self._text[max(0, region.start - 1) : region.start], self._text[region.end : region.end + 1]
-        line_start = self._lines[self._line(region.start)]
+        line_start = self._lines[self._document.line_at(region.start)]
         ahead = self._text[line_start : min(region.start, line_start + _DEEPEST)]
         begins = region.start <= line_start + _DEEPEST and not ahead.strip(" \t>-+*.)|0123456789")
         shown = unicode_text(body.replace(r"\|", "|") if where.cells else body)
@@ -187,7 +182,7 @@ class _Writer:
 
     def _displayed(self, region: Region, where: _Place) -> tuple[str, int]:
         """Return a formula as a code block that includes the punctuation mark after it, and the place after both."""
-        text, line = self._text, self._line(region.start)
+        text, line = self._text, self._document.line_at(region.start)
         before = text[self._lines[line] : min(region.start, self._lines[line] + _DEEPEST + 1)]
         first = line == where.first and len(before) <= len(where.prefix)
         after = _STOP.match(text, region.end)
@@ -220,20 +215,14 @@ class _Writer:
         """Return where the paragraph continues after a formula: on the same line, or after the next line's prefix."""
         text = self._text
         if end < len(text) and text[end] not in "\r\n":
-            return _space(text, end)
-        line = self._line(min(end, max(len(text) - 1, 0))) + 1
+            return next((place for place in range(end, len(text)) if text[place] not in " \t"), len(text))
+        line = self._document.line_at(min(end, max(len(text) - 1, 0))) + 1
         if line >= min(where.end, len(self._lines) - 1):
             return end
         start = self._lines[line]
         prefix = _PREFIX.match(text, start)
         place = prefix.end() if prefix else start
         return end if place >= len(text) or text[place] in "\r\n" else place
-
-
-def _space(text: str, place: int) -> int:
-    while place < len(text) and text[place] in " \t":
-        place += 1
-    return place
 
 
 def _places(document: Document) -> Iterator[_Place]:

@@ -90,7 +90,7 @@ def unicode_text(formula: str) -> str | None:
     if len(formula) > LONGEST:
         return None
     try:
-        text = _joined(_Reader(_TOKEN.findall(formula)).whole())
+        text = _joined(_Reader(_TOKEN.findall(formula)).sequence(""))
     except _Inexact:
         return None
     return text if text and not _ADDRESS.search(text) else None
@@ -112,10 +112,6 @@ class _Reader:
         self._place = 0
         self._depth = 0
 
-    def whole(self) -> list[_Atom]:
-        """Return the atoms of the whole formula."""
-        return self._sequence("")
-
     def _next(self) -> str:
         if self._place >= len(self._tokens):
             raise _Inexact
@@ -125,8 +121,8 @@ class _Reader:
     def _peek(self) -> str:
         return self._tokens[self._place] if self._place < len(self._tokens) else ""
 
-    def _sequence(self, end: str) -> list[_Atom]:
-        """Return the atoms up to the token `end`, and consume this token."""
+    def sequence(self, end: str) -> list[_Atom]:
+        """Return the atoms up to the token `end`, and consume this token; an empty `end` is that of the formula."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise _Inexact
@@ -136,7 +132,7 @@ class _Reader:
             if token in _SCRIPT_SIGNS:
                 atoms.append(self._script(token, atoms))
             elif token in _GROUP:
-                group = self._sequence("}")
+                group = self.sequence("}")
                 if len(group) > 1 and self._peek() in {*_SCRIPT_SIGNS, "'"}:
                     raise _Inexact
                 atoms += group
@@ -166,7 +162,7 @@ class _Reader:
         if token.isspace():
             token = self._next()
         if token in _GROUP:
-            return self._sequence("}")
+            return self.sequence("}")
         if token in {"}", *_SCRIPT_SIGNS}:
             raise _Inexact
         return self._one(token)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache, partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -103,23 +103,18 @@ class Document:
     @cached_property
     def lines(self) -> list[int]:
         """The places at which the lines begin, and the text's end."""
-        return line_starts(self.text)
+        return [0, *(match.end() for match in _LINE_END.finditer(self.text)), len(self.text)]
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
         """The regions that together make up the text. Neighbours differ in kind, unless both are code."""
-        text = self.text
-        code = [*self._block_code()]
-        cells: list[tuple[int, int]] = []
-        has_math = may_have_math(text)
-        if has_math or "`" in text:
-            cells = [*self._cells()]
-        if "`" in text:
-            spans = _spans(text, [*self._inline_ranges(), *cells])
-            code = _apart(sorted([*code, *spans], key=_START))
-        if has_math:
-            code = _apart(sorted([*code, *_math(text, code, cells)], key=_START))
-        return tuple(_filled(code, len(text)))
+        text, blocks, cells = self.text, self.blocks, [*self._cells()]
+        # Inline code never continues beyond the end of a paragraph or a heading.
+        inline = [self._range(block.start, block.text_end) for block in blocks if block.kind in _WITH_TEXT]
+        code = [Region(_CODE[one.kind], *self._range(one.start, one.end)) for one in blocks if one.kind in _CODE]
+        code = _apart(sorted([*code, *_spans(text, [*inline, *cells])], key=_START))
+        found = _apart(sorted([*code, *_math(text, code, cells)], key=_START))
+        return tuple(_filled(found, len(text)))
 
     def line_at(self, place: int) -> int:
         """Return the number of the line that a place is in, from 0."""
@@ -139,21 +134,9 @@ class Document:
             place = end
         return parse("".join([*kept, self.text[place:]]))
 
-    def _block_code(self) -> Iterator[Region]:
-        for block in self.blocks:
-            if block.kind in _CODE:
-                start, end = self._range(block.start, block.end)
-                yield Region(_CODE[block.kind], start, end)
-
     def _range(self, start: int, end: int) -> tuple[int, int]:
         lines = self.lines
         return lines[start], lines[min(end, len(lines) - 1)]
-
-    def _inline_ranges(self) -> Iterator[tuple[int, int]]:
-        """Yield the ranges of paragraphs and headings; inline code never continues beyond their ends."""
-        for block in self.blocks:
-            if block.kind in _WITH_TEXT:
-                yield self._range(block.start, block.text_end)
 
     def _cells(self) -> Iterator[tuple[int, int]]:
         """Yield the ranges of the cells of tables; inline code and LaTeX never continue beyond their edges."""
@@ -180,11 +163,6 @@ def regions(text: str) -> tuple[Region, ...]:
     return parse(text).regions
 
 
-def may_have_math(text: str) -> bool:
-    """Return whether a text contains a sign that could open a formula."""
-    return "$" in text or ("\\" in text and any(opener in text for opener in (r"\(", r"\[", r"\begin{")))
-
-
 _COLUMN = "column"
 _KINDS = {
     "heading_open": BlockKind.HEADING,
@@ -199,15 +177,6 @@ _KINDS = {
     "hr": BlockKind.RULE,
 }
 """The kind of block that each type of token begins."""
-
-
-def line_starts(text: str) -> list[int]:
-    """Return the indexes at which the lines of a text begin, followed by the length of the text."""
-    if "\r" in text:
-        return [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
-    starts = [0, *accumulate([len(line) + 1 for line in text.split("\n")])]
-    starts[-1] -= 1
-    return starts
 
 
 def read_blocks(text: str) -> tuple[Block, ...]:
@@ -355,8 +324,6 @@ def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -
     """
     edges = [(0, 0), *((region.start, region.end) for region in code), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(edges):
-        if not may_have_math(text[start:end]):
-            continue
         spaced = [m for m in _spaced(text, start, end) if looks_like_maths(m["body"], "$$")]
         yield from (Region(RegionKind.MATH, start=m.start("all"), end=m.end("all")) for m in spaced)
         breaks = [(start, start), *_breaks(text, start, end, spaced), (end, end)]

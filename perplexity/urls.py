@@ -151,15 +151,6 @@ def canonical_url(url: str) -> str:
     return f"{path}?{'&'.join(kept)}" if kept else path
 
 
-def _path_segments(url: str) -> tuple[str, ...] | None:
-    """Return the segments of an address's path; None if a numeric parameter names the page or the path is malformed."""
-    try:
-        parts = urlsplit(canonical_url(url))
-    except ValueError:
-        return None
-    return None if re.search(r"\d", parts.query) else tuple(filter(None, parts.path.split("/")))
-
-
 _GENERIC_TITLE = re.compile(
     r"\b(?:news|headlines|latest|live|breaking|updates|front page|homepage|nachrichten|schlagzeilen|aktuell"
     r"|actualités?|noticias|notizie|notícias)\b",
@@ -177,16 +168,17 @@ def is_section_page(title: str, address: str) -> bool:
     Both must look like a section's, because a model may write its own headline for a story and cite a section page for
     it.
     """
-    return _is_generic_title(title) and _is_section_url(address)
-
-
-def _is_generic_title(title: str) -> bool:
-    return len(title.split()) <= _MAX_GENERIC_WORDS or bool(_GENERIC_TITLE.search(title))
+    is_generic = len(title.split()) <= _MAX_GENERIC_WORDS or bool(_GENERIC_TITLE.search(title))
+    return is_generic and _is_section_url(address)
 
 
 def _is_section_url(address: str) -> bool:
-    parts = _path_segments(address)
-    if parts is None:
+    try:
+        parts = urlsplit(canonical_url(address))
+    except ValueError:
         return False
-    path = _DATE.sub("", "/".join(parts))
+    # A number among the parameters names an article.
+    if re.search(r"\d", parts.query):
+        return False
+    path = _DATE.sub("", "/".join(filter(None, parts.path.split("/"))))
     return all(_SECTION.fullmatch(part) for part in path.split("/") if part)
