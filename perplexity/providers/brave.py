@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from perplexity.api import ApiClient
 from perplexity.domains import filter_results
 from perplexity.errors import AuthenticationError, BillingError, RateLimitError, named_errors
+from perplexity.filters import require_web
 from perplexity.models import Timeouts
 from perplexity.providers.base import PassageProvider, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
@@ -95,7 +96,7 @@ class Brave(Closing, PassageProvider):
         started = self._clock()
         with named_errors(self.name):
             query = validate_query(query)
-            brave.check(query.filters)
+            require_web(query.filters, service=self.name)
             today = datetime.fromtimestamp(self._now(), UTC).date()
             address = f"{path}?{urlencode(brave.build(query, path=path, today=today))}"
             seconds = self._seconds if query.seconds is None else min(query.seconds, self._seconds)

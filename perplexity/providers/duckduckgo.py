@@ -14,7 +14,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from functools import partial
 from math import ceil
 from typing import Any, Protocol
@@ -24,14 +24,14 @@ from perplexity import scope
 from perplexity.domains import filter_results
 from perplexity.errors import (
     ConnectionFailed,
-    InvalidRequest,
     MalformedResponse,
     NothingFound,
     PerplexityError,
     TimedOut,
 )
 from perplexity.extras import require
-from perplexity.filters import Filters, Recency, in_words
+from perplexity.filters import Filters, Recency, in_words, require_web
+from perplexity.freshness import DAYS
 from perplexity.providers.base import PassageProvider, ProviderConfig, ProviderSpec
 from perplexity.scope import say
 from perplexity.threads import DaemonThreads
@@ -46,12 +46,6 @@ TIMELIMIT: Mapping[Recency | None, str | None] = {
     "week": "w",
     "month": "m",
     "year": "y",
-}
-_LONG: Mapping[Recency, timedelta] = {
-    "day": timedelta(days=1),
-    "week": timedelta(weeks=1),
-    "month": timedelta(days=31),
-    "year": timedelta(days=366),
 }
 
 Page = Sequence[Mapping[str, Any]]
@@ -75,12 +69,6 @@ def parse_page(page: Page) -> list[Source]:
     return [source for source in sources if _is_web_page(source.url)]
 
 
-def check(filters: Filters) -> None:
-    """Raise InvalidRequest if the mode is not web, because no note could make up for ignoring this filter."""
-    if filters.mode not in {None, "web"}:
-        raise InvalidRequest.for_field("mode", filters.mode, "DuckDuckGo searches the open web only (mode web)")
-
-
 def recency_for(filters: Filters, *, today: date) -> Recency | None:
     """Return the period up to `today` that pages must be from, or None for any time.
 
@@ -89,8 +77,8 @@ def recency_for(filters: Filters, *, today: date) -> Recency | None:
     """
     if filters.after is None or filters.before is not None:
         return filters.recency
-    passed = today - filters.after - timedelta(days=1)
-    return next((recency for recency, long in _LONG.items() if passed <= long), None)
+    passed = (today - filters.after).days - 1
+    return next((recency for recency, days in DAYS.items() if recency != "hour" and passed <= days), None)
 
 
 def ignored_filters(filters: Filters, *, today: date) -> tuple[str, ...]:
@@ -159,21 +147,15 @@ def region(country: str | None, languages: Sequence[str]) -> tuple[str, tuple[st
         return ANYWHERE, ()
     for (place, language), code in REGIONS.items():
         if country in {None, place} and (not languages or language in languages):
-            return code, _one_language(languages)
+            notes = (say("DuckDuckGo searches in one language at a time."),) if len(languages) > 1 else ()
+            return code, notes
     code = next((code for (place, _), code in REGIONS.items() if place == country), ANYWHERE)
     if code == ANYWHERE:
         said = say("DuckDuckGo has no region for {wish}; it searched everywhere.")
     else:
         said = say("DuckDuckGo has no region for {wish}; it searched the region {code}.")
-    return code, (said.format(wish=_requested(country, languages), code=code),)
-
-
-def _one_language(languages: Sequence[str]) -> tuple[str, ...]:
-    return (say("DuckDuckGo searches in one language at a time."),) if len(languages) > 1 else ()
-
-
-def _requested(country: str | None, languages: Sequence[str]) -> str:
-    return say(" with ").join(in_words(Filters(country=country, languages=tuple(languages[:1])))[::-1])
+    wish = say(" with ").join(in_words(Filters(country=country, languages=tuple(languages[:1])))[::-1])
+    return code, (said.format(wish=wish, code=code),)
 
 
 TIMEOUT_SECONDS = 10.0
@@ -218,7 +200,7 @@ class DuckDuckGo(PassageProvider):
         MalformedResponse or MissingExtra.
         """
         query = validate_query(query)
-        check(query.filters)
+        require_web(query.filters, service=self.name)
         started = self._clock()
         code, notes = region(query.filters.country, query.filters.languages)
         sources = await self._sources(query, code)
@@ -254,10 +236,8 @@ class DuckDuckGo(PassageProvider):
         return deduplicate(found)
 
     async def _page(self, query: Query, code: str, page: int) -> Page:
-        text, timelimit = (
-            add_site_operators(query.text, query.filters.domains),
-            TIMELIMIT[recency_for(query.filters, today=self._today())],
-        )
+        text = add_site_operators(query.text, query.filters.domains)
+        timelimit = TIMELIMIT[recency_for(query.filters, today=self._today())]
 
         def find() -> Page:
             try:

@@ -37,15 +37,8 @@ MESSAGE_SEPARATOR = "\n\n"
 
 Items = Sequence[Mapping[str, JSON]]
 
-
-def parse_answer(body: Mapping[str, JSON]) -> Answer:
-    """Return the answer of a finished run.
-
-    Raises RunFailed if the status says so, MalformedResponse for a response that is not final or has no text.
-    """
-    output = as_objects(body.get("output"))
-    sources = merge(search_results(output))
-    return build_answer(body, text=output_text(output), sources=sources, queries=search_queries(output))
+_SEARCHED = {"search_results": "results", "fetch_url_results": "contents"}
+"""The list of pages in each kind of item that has one."""
 
 
 def build_answer(body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], queries: Sequence[str]) -> Answer:
@@ -83,13 +76,13 @@ def message_parts(message: Mapping[str, JSON]) -> list[str]:
 
 def search_results(output: Items) -> Items:
     """Return the pages of every `search_results` item, then the fetched pages."""
-    found = [
-        page for item in output if item.get("type") == "search_results" for page in as_objects(item.get("results"))
+    return [
+        page
+        for kind, pages in _SEARCHED.items()
+        for item in output
+        if item.get("type") == kind
+        for page in as_objects(item.get(pages))
     ]
-    fetched = [
-        page for item in output if item.get("type") == "fetch_url_results" for page in as_objects(item.get("contents"))
-    ]
-    return [*found, *fetched]
 
 
 def search_queries(output: Items) -> list[str]:
@@ -132,7 +125,6 @@ def _usage(usage: Mapping[str, JSON]) -> Usage:
 
 
 _TERMINAL = ("completed", "incomplete", "failed", "cancelled", "canceled")
-_SEARCHED = frozenset({"search_results", "fetch_url_results"})
 
 
 @dataclass
@@ -148,7 +140,6 @@ class AgentStream:
     _owners: dict[str, str] = field(default_factory=dict)
     _results: list[Mapping[str, JSON]] = field(default_factory=list)
     _latest: dict[str, Mapping[str, JSON]] = field(default_factory=dict)
-    _merged: int = 0
     _growth: MergeSchedule = field(default_factory=MergeSchedule)
     _sources: tuple[Source, ...] = ()
     _queries: dict[str, None] = field(default_factory=dict)
@@ -217,7 +208,6 @@ class AgentStream:
         return self._merge() if new and self._growth.is_due(len(self._results)) else []
 
     def _merge(self) -> list[Event]:
-        self._merged = len(self._results)
         before, self._sources = self._sources, merge(self._results)
         return [Sources(sources=self._sources)] if self._sources != before else []
 
@@ -262,7 +252,7 @@ class AgentStream:
         output = as_objects(response.get("output"))
         full = output_text(output)
         events, found = self._new_queries(search_queries(output)), list(search_results(output))
-        if found != self._results or self._merged < len(found):
+        if found != self._results or self._growth.merged < len(found):
             self._results = [*found, *self._results]
             events += self._merge()
         known = "".join(self._pieces)
@@ -360,8 +350,13 @@ class Agent(Wire):
         return [*events, Sources(sources=sources)] if sources else events
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
-        """Return the answer of a finished run. Raises RunFailed or MalformedResponse."""
-        return parse_answer(body)
+        """Return the answer of a finished run.
+
+        Raises RunFailed if the status says so, MalformedResponse for a response that is not final or has no text.
+        """
+        output = as_objects(body.get("output"))
+        sources = merge(search_results(output))
+        return build_answer(body, text=output_text(output), sources=sources, queries=search_queries(output))
 
     def reader(self) -> StreamReader:
         """Return a reader for one stream."""

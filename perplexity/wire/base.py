@@ -47,15 +47,11 @@ class Wire(Protocol):
     files; `takes_effort`, whether a request names an effort instead of a model.
     """
 
-    @property
-    def path(self) -> str:
-        """The path of the requests for answers."""
-        ...
+    path: str
+    """The path of the requests for answers."""
 
-    @property
-    def provider(self) -> str:
-        """The display name."""
-        ...
+    provider: str
+    """The display name."""
 
     supports_runs: ClassVar[bool] = False
     takes_effort: ClassVar[bool] = False

@@ -69,12 +69,6 @@ _TAG = re.compile(r"</?(?:strong|b|em|i)>", re.IGNORECASE)
 _DATA = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"])")
 
 
-def check(filters: Filters) -> None:
-    """Raise InvalidRequest for any mode except "web", since Brave searches the open web only."""
-    if filters.mode not in {None, "web"}:
-        raise InvalidRequest.for_field("mode", filters.mode, "Brave searches the open web only (mode web)")
-
-
 def build(query: Query, *, path: str, today: date) -> dict[str, str]:
     """Return the request's parameters for a checked query; `today` is the last day of an open-ended period."""
     filters = query.filters

@@ -20,7 +20,7 @@ from perplexity.errors import (
 )
 from perplexity.retry import retry_after
 from perplexity.types import JSON
-from perplexity.wire.json import loads
+from perplexity.wire.json import as_objects, as_texts, loads
 
 MAX_MESSAGE_LENGTH = 300
 
@@ -213,11 +213,10 @@ def _error_class(status: int, kind: str, *, has_error: bool, error_map: ErrorMap
 def _refusal(error: Mapping[str, JSON]) -> tuple[str, str | None]:
     """Return the message and the field of a refusal; FastAPI's 422 holds a list of `loc` and `msg`."""
     detail = error.get("detail")
-    if isinstance(detail, list) and detail and isinstance(detail[0], dict):
-        place = detail[0].get("loc")
-        names = [part for part in place if isinstance(part, str) and part != "body"] if isinstance(place, list) else []
-        return sanitize_message(detail[0].get("msg")) or "the request was refused", sanitize_message(
-            ".".join(names)
-        ) or None
-    message = sanitize_message(error.get("message")) or sanitize_message(detail) or "the request was refused"
-    return message, sanitize_message(error.get("param")) or None
+    if details := as_objects(detail):
+        message = sanitize_message(details[0].get("msg"))
+        field = ".".join(part for part in as_texts(details[0].get("loc")) if part != "body")
+    else:
+        message = sanitize_message(error.get("message")) or sanitize_message(detail)
+        field = error.get("param")
+    return message or "the request was refused", sanitize_message(field) or None

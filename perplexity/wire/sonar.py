@@ -26,21 +26,6 @@ from perplexity.wire.json import as_count, as_object, as_objects, as_text, cost_
 from perplexity.wire.sources import MergeSchedule, merge
 
 
-def parse_answer(body: Mapping[str, JSON], *, provider: str, error_map: ErrorMap = PERPLEXITY_ERRORS) -> Answer:
-    """Return the answer of a whole response. Raises the errors of `error_from_run` and `build_answer`."""
-    if body.get("error"):
-        raise error_from_run(body["error"], provider=provider, error_map=error_map, usage=body.get("usage"))
-    choice = first_choice(body)
-    message = as_object(choice.get("message"))
-    return build_answer(
-        body,
-        text=as_text(message.get("content")),
-        sources=parse_sources(body, as_objects(message.get("annotations"))),
-        finish=as_text(choice.get("finish_reason")),
-        provider=provider,
-    )
-
-
 def build_answer(
     body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], finish: str, provider: str
 ) -> Answer:
@@ -48,10 +33,8 @@ def build_answer(
 
     Raises RunFailed for an answer that was broken off, MalformedResponse for one without text.
     """
-    incomplete, usage = (
-        None if finish in {"", "stop"} else sanitize_message(finish),
-        _usage(as_object(body.get("usage"))),
-    )
+    incomplete = None if finish in {"", "stop"} else sanitize_message(finish)
+    usage = _usage(as_object(body.get("usage")))
     if finish == "error" or (incomplete and not text.strip()):
         why = f"the answer was broken off ({incomplete})"
         raise RunFailed(why, provider=provider, cost_usd=usage.cost_usd)
@@ -88,11 +71,6 @@ def parse_sources(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, J
     citations = body.get("citations")
     listed = citations if isinstance(citations, list) and citations else list(cited)
     return merge(_numbered([{**cited.get(url, {}), "url": url} for url in map(as_text, listed)]))
-
-
-def cited_address(annotation: Mapping[str, JSON]) -> str:
-    """Return the address of an annotation; empty if it has none."""
-    return as_text(_cited(annotation).get("url"))
 
 
 def error_from_run(
@@ -202,7 +180,7 @@ class SonarStream:
         return [*self._new_sources(), *self._delta(_content(choice, "delta"))]
 
     def _annotate(self, annotation: Mapping[str, JSON]) -> None:
-        address = cited_address(annotation)
+        address = as_text(_cited(annotation).get("url"))
         if self._annotations.get(address) != annotation:
             self._annotations[address] = annotation
             self._unmerged = True
@@ -272,7 +250,7 @@ def sonar_model(question: Question, target: Target) -> str:
     return _REASONING if question.reasoning and not target.name else _BY_EFFORT[target.effort]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Sonar(Wire):
     """Sonar's format of requests and responses at one service, with its path, its name, its models and its errors.
 
@@ -330,7 +308,17 @@ class Sonar(Wire):
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
         """Return the answer of a whole response. Raises the exception for its `error`, or as `build_answer` does."""
-        return parse_answer(body, provider=self.provider, error_map=self.error_map)
+        if error := body.get("error"):
+            raise error_from_run(error, provider=self.provider, error_map=self.error_map, usage=body.get("usage"))
+        choice = first_choice(body)
+        message = as_object(choice.get("message"))
+        return build_answer(
+            body,
+            text=as_text(message.get("content")),
+            sources=parse_sources(body, as_objects(message.get("annotations"))),
+            finish=as_text(choice.get("finish_reason")),
+            provider=self.provider,
+        )
 
     def reader(self) -> StreamReader:
         """Return a reader for one stream."""

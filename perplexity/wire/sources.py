@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from itertools import count
 
@@ -102,22 +103,22 @@ def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple
     return tuple(sources)
 
 
+@dataclass
 class MergeSchedule:
-    """Says when to merge a list again that grows with every event of a stream.
+    """Says when to merge a list again that grows with every event of a stream; `merged` is its length at that time.
 
     A short list is merged after each event. A long list is merged when it has grown by a tenth, since merging takes
     time in proportion to its length and there may be thousands of events. At the end of the stream, every list is
     merged.
     """
 
-    def __init__(self) -> None:
-        self._merged = 0
+    merged: int = 0
 
     def is_due(self, length: int) -> bool:
         """Return whether to merge a list of this length now; if so, record that it was merged."""
-        enough = length <= _SHORT or length - self._merged >= self._merged // 10
+        enough = length <= _SHORT or length - self.merged >= self.merged // 10
         if enough:
-            self._merged = length
+            self.merged = length
         return enough
 
 

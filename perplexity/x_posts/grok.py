@@ -6,7 +6,7 @@ https://openrouter.ai/docs/guides/features/server-tools/web-search
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import date
 
 from perplexity.errors import BillingError, PerplexityError, RateLimitError, RunFailed
@@ -93,11 +93,12 @@ class XaiWire(GrokWire):
         if status not in {"", "completed", "incomplete"}:
             cost_usd = _xai_cost_usd(as_object(body.get("usage")))
             raise RunFailed("the response reports a failure", provider=self.name, cost_usd=cost_usd)
-        output, urls = _xai_text(body), tuple(_xai_annotation_urls(body))
+        texts = (as_text(part.get("text")) for part in _xai_parts(body) if part.get("type") == "output_text")
+        urls = tuple(_xai_annotation_urls(body))
         usage = as_object(body.get("usage"))
         why = sanitize_message(as_object(body.get("incomplete_details")).get("reason")) or "unknown"
         return GrokResponse(
-            text=output,
+            text="".join(texts),
             annotation_urls=urls,
             confirmed_urls=(*as_texts(body.get("citations")), *urls),
             posts_read=as_count(as_object(usage.get("server_side_tool_usage_details")).get("x_posts_fetched")),
@@ -116,10 +117,6 @@ class XaiWire(GrokWire):
 def _xai_parts(body: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
     output = (item for item in as_objects(body.get("output")) if item.get("type") == "message")
     return (part for message in output for part in as_objects(message.get("content")))
-
-
-def _xai_text(body: Mapping[str, JSON]) -> str:
-    return "".join(as_text(part.get("text")) for part in _xai_parts(body) if part.get("type") == "output_text")
 
 
 def _xai_annotation_urls(body: Mapping[str, JSON]) -> Iterator[str]:
@@ -181,7 +178,9 @@ class OpenRouterWire(GrokWire):
             cost_usd = cost_of(body.get("usage"))
             raise RunFailed("the answer was cut off", provider=self.name, cost_usd=cost_usd)
         message = as_object(choice.get("message"))
-        urls = _openrouter_annotation_urls(as_objects(message.get("annotations")))
+        notes = as_objects(message.get("annotations"))
+        cited = (as_object(note.get("url_citation")) for note in notes if note.get("type") == "url_citation")
+        urls = tuple(as_text(page.get("url")) for page in cited)
         return GrokResponse(
             text=as_text(message.get("content")),
             annotation_urls=urls,
@@ -196,8 +195,3 @@ class OpenRouterWire(GrokWire):
     def translate_error(self, error: PerplexityError) -> PerplexityError:
         """Return the error with the class that it means, since OpenRouter describes some errors in words only."""
         return openrouter.translate_error(error, provider=self.name)
-
-
-def _openrouter_annotation_urls(notes: Sequence[Mapping[str, JSON]]) -> tuple[str, ...]:
-    cited = (as_object(note.get("url_citation")) for note in notes if note.get("type") == "url_citation")
-    return tuple(as_text(page.get("url")) for page in cited)

@@ -36,11 +36,6 @@ def post_id(url: str) -> str:
     return match[1] if match else ""
 
 
-def strip_links(written: str) -> str:
-    """Return the text without the service's linked markers."""
-    return _LINK.sub(lambda match: "" if match["marker"] else match[0], written)
-
-
 def renumber_links(summary: str, posts: Sequence[Source]) -> str:
     """Return the text with the marker of a listed post in place of each link to it, and without other links.
 
@@ -80,7 +75,8 @@ def validate_response(response: GrokResponse) -> PostSummary:
     """
     if not response.text.strip():
         raise _malformed("the response has no text", response)
-    reply = _decode(response) or _from_prose(response)
+    prose = {"summary": response.text, "posts": [{"url": url, "mood": UNKNOWN} for url in response.annotation_urls]}
+    reply = _decode(response) or prose
     confirmed = frozenset(filter(None, map(post_id, response.confirmed_urls)))
     posts = [] if response.posts_read == 0 else list(_valid_posts(reply, confirmed=confirmed))
     sources = tuple(source for source, _ in posts)
@@ -109,15 +105,12 @@ def _unreliable_reason(posts: int, *, confirmed: frozenset[str], fetched: int | 
     return None if confirmed else say(NOT_CONFIRMED)
 
 
-def _from_prose(response: GrokResponse) -> Mapping[str, JSON]:
-    return {"summary": response.text, "posts": [{"url": url, "mood": UNKNOWN} for url in response.annotation_urls]}
-
-
 def _decode(response: GrokResponse) -> Mapping[str, JSON] | None:
     """Return the requested object, None for prose. Raises MalformedResponse for any other JSON."""
     if not _LOOKS_LIKE_JSON.search(response.text):
         return None
-    reply = _load_object(response.text) or _load_object(strip_links(response.text))
+    without_markers = _LINK.sub(lambda match: "" if match["marker"] else match[0], response.text)
+    reply = _load_object(response.text) or _load_object(without_markers)
     if reply is None:
         raise _malformed("the text is not the requested JSON", response)
     if not as_text(reply.get("summary")).strip():

@@ -8,10 +8,10 @@ from datetime import date
 import pytest
 
 from perplexity.errors import InvalidRequest
-from perplexity.filters import Filters
+from perplexity.filters import Filters, require_web
 from perplexity.models import EFFORTS, SONAR, check_schema, resolve
 from perplexity.providers import openrouter
-from perplexity.providers.duckduckgo import check, ignored_filters, recency_for, region
+from perplexity.providers.duckduckgo import ignored_filters, recency_for, region
 from perplexity.types import Message, Query, Question
 from perplexity.wire import brave, search
 from perplexity.wire.agent import Agent
@@ -101,7 +101,7 @@ def _by_wire(wire: Wire, filters: Filters) -> str:
 
 
 def _by_brave(filters: Filters) -> str:
-    if _refused(lambda: brave.check(filters)):
+    if _refused(lambda: require_web(filters, service="Brave")):
         return "Refused"
     queries = [Query(text="x", filters=one) for one in (Filters(), filters)]
     plain, narrowed = (brave.build(query, path=brave.WEB, today=TODAY) for query in queries)
@@ -109,7 +109,7 @@ def _by_brave(filters: Filters) -> str:
 
 
 def _by_duckduckgo(filters: Filters) -> str:
-    if _refused(lambda: check(filters)):
+    if _refused(lambda: require_web(filters, service="DuckDuckGo")):
         return "Refused"
     _, notes = region(filters.country, filters.languages)
     dropped = bool(filters.after) and recency_for(filters, today=TODAY) is None

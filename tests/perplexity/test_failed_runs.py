@@ -110,7 +110,7 @@ def test_a_whole_answer_s_failure_keeps_its_class(status: str, kind: str, error:
     body = {"id": "resp_1", "status": status, "output": [], "error": {"message": "No.", **error}}
 
     with pytest.raises(PerplexityError, match=r"No\.") as caught:
-        agent.parse_answer(body)
+        agent.Agent().read(body)
 
     assert type(caught.value) is getattr(errors, kind)
 

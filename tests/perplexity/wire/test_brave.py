@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.errors import InvalidRequest, MalformedResponse
-from perplexity.filters import COUNTRIES, LANGUAGES, Filters
+from perplexity.filters import COUNTRIES, LANGUAGES, Filters, require_web
 from perplexity.types import Query, SearchResults, Source
 from perplexity.wire import brave
 from tests.fakes.brave import PARAMETERS, fixture
@@ -111,9 +111,9 @@ def test_a_shortened_question_is_marked(text: str, domains: tuple[str, ...], cut
 
 @pytest.mark.parametrize("mode", ["academic", "sec"])
 def test_a_mode_that_it_has_not_is_refused(mode: Any) -> None:
-    brave.check(Filters(mode="web"))
+    require_web(Filters(mode="web"), service="Brave")
     with pytest.raises(InvalidRequest, match="mode"):
-        brave.check(Filters(mode=mode))
+        require_web(Filters(mode=mode), service="Brave")
 
 
 def test_its_codes_are_known_ones() -> None:

@@ -18,7 +18,7 @@ from perplexity.errors import (
     ServerError,
 )
 from perplexity.types import JSON
-from perplexity.wire.agent import parse_answer
+from perplexity.wire.agent import Agent
 from perplexity.wire.errors import error_from_status, sanitize_message, service_name
 
 DATA = Path(__file__).parents[2] / "data" / "perplexity"
@@ -127,7 +127,7 @@ def test_a_name_of_a_service_is_short_and_without_spaces(said: JSON, name: str |
     }
 
     assert service_name(said) == name
-    assert parse_answer(body).model == name
+    assert Agent().read(body).model == name
 
 
 def test_a_message_is_one_short_line_without_a_key() -> None:

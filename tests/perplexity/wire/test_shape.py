@@ -32,12 +32,12 @@ def test_a_shape_has_an_end() -> None:
     ("whole", "name", "reader"),
     [
         (
-            agent.parse_answer(decode((RECORDED / "agent.200.json").read_bytes())),
+            agent.Agent().read(decode((RECORDED / "agent.200.json").read_bytes())),
             "agent.stream.completed",
             agent.AgentStream(),
         ),
         (
-            sonar.parse_answer(decode((RECORDED / "sonar.200.json").read_bytes()), provider="Perplexity"),
+            sonar.Sonar().read(decode((RECORDED / "sonar.200.json").read_bytes())),
             "sonar.stream",
             sonar.SonarStream(provider="Perplexity"),
         ),
