@@ -6,16 +6,16 @@ https://docs.x.ai/docs/api-reference#api-key
 from __future__ import annotations
 
 import asyncio
-import random as randomness
+import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
 from perplexity.api import ApiClient
 from perplexity.errors import AuthenticationError, PerplexityError
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_safe_to_repeat
-from perplexity.transport import OPEN_SECONDS, Closing, Session, Transport
+from perplexity.transport import OPEN_SECONDS, Closing, Transport
 from perplexity.x_posts.grok import XAI_ERROR_MAP, OpenRouterWire, XaiWire
 from perplexity.x_posts.parsing import validate_response
 from perplexity.x_posts.types import GrokWire, PostSummary
@@ -25,7 +25,7 @@ class Grok(Closing):
     """Reads public opinion on X. Each post read costs half a cent, so at most twenty are requested.
 
     `wire` selects the service, by default xAI, and `api_key` is a key of that service. `base_url` must be https, except
-    on loopback. A `session` that is passed in is not closed. Raises InvalidRequest for an invalid key or address.
+    on loopback. Raises InvalidRequest for an invalid key or address.
     """
 
     def __init__(
@@ -34,48 +34,33 @@ class Grok(Closing):
         *,
         wire: GrokWire | None = None,
         base_url: str | None = None,
-        session: Session | None = None,
         open_timeout: float = OPEN_SECONDS,
         ca_bundle: str = "",
         retry: RetryPolicy | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], float] = time.time,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        random: Callable[[], float] = randomness.random,
     ) -> None:
         self._wire: GrokWire = wire or XaiWire()
-        self._transport = Transport(
-            api_key,
-            base_url=base_url or self._wire.base_url,
-            session=session,
-            open_timeout=open_timeout,
-            ca_bundle=ca_bundle,
-        )
-        retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._api = ApiClient(transport=self._transport, retries=retries, now=now, error_map=self._wire.dialect)
-        self._clock = clock
+        self.name: str = self._wire.name
+        base_url = base_url or self._wire.base_url
+        self._transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout, ca_bundle=ca_bundle)
+        retries = Retrier(policy=retry or RetryPolicy(), sleep=asyncio.sleep, random=random.random)
+        self._api = ApiClient(transport=self._transport, retries=retries, now=time.time, error_map=self._wire.dialect)
 
     async def close(self) -> None:
         """Close the client's connections; `async with` does so at the end."""
         await self._transport.close()
-
-    @property
-    def name(self) -> str:
-        """The display name, which includes the service."""
-        return self._wire.name
 
     async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
         """Summarize posts from `since` to `until`, both included. Raises any PerplexityError.
 
         A request is retried only if the first one certainly had no effect, because posts that were read are charged.
         """
-        started = self._clock()
+        started = time.monotonic()
         wire = self._wire
         body = wire.build(topic, since=since, until=until)
-        deadline = Deadline.after(seconds, self._clock)
+        deadline = Deadline.after(seconds, time.monotonic)
         try:
             response = await self._api.request("POST", wire.path, body, deadline=deadline, retryable=is_safe_to_repeat)
-            return replace(validate_response(wire.read(response)), seconds=self._clock() - started)
+            return replace(validate_response(wire.read(response)), seconds=time.monotonic() - started)
         except PerplexityError as error:
             translated = wire.translate_error(error)
             if translated is error:
@@ -119,9 +104,6 @@ async def check_key(
     seconds: float = 5.0,
     open_timeout: float = OPEN_SECONDS,
     ca_bundle: str = "",
-    clock: Callable[[], float] = time.monotonic,
-    now: Callable[[], float] = time.time,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
     """Check the key with one request. `open_timeout` is the time in seconds for opening the connection.
 
@@ -129,10 +111,10 @@ async def check_key(
     wrong key with a 400. Raises another PerplexityError if the check itself fails.
     """
     transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout, ca_bundle=ca_bundle)
-    retries = Retrier(policy=RetryPolicy(attempts=1), sleep=sleep, random=randomness.random)
-    api = ApiClient(transport=transport, retries=retries, now=now, error_map=XAI_ERROR_MAP)
+    retries = Retrier(policy=RetryPolicy(attempts=1), sleep=asyncio.sleep, random=random.random)
+    api = ApiClient(transport=transport, retries=retries, now=time.time, error_map=XAI_ERROR_MAP)
     try:
-        response = await api.request("GET", KEY_PATH, deadline=Deadline.after(seconds, clock))
+        response = await api.request("GET", KEY_PATH, deadline=Deadline.after(seconds, time.monotonic))
     finally:
         await transport.close()
     if any(response.get(name) is True for name in BLOCKED_FLAGS):
