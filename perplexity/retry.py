@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC
-from math import copysign, inf, isfinite
+from math import inf
 from typing import TypeVar
 
 from perplexity.errors import (
@@ -214,17 +214,13 @@ def retry_after(headers: Mapping[str, str], *, now: float, limited: bool) -> flo
 
 
 def _seconds(value: str, *, now: float) -> float | None:
-    number = _number(value.strip())
-    seconds = _until(value, now=now) if number is None else number - now if number > _EPOCH else number
+    # `float` alone accepts other texts too, such as `nan`.
+    if _NUMBER.fullmatch(value.strip()):
+        number = float(value)
+        seconds: float | None = number - now if number > _EPOCH else number
+    else:
+        seconds = _until(value, now=now)
     return None if seconds is None else min(max(0.0, seconds), MAX_RETRY_AFTER_SECONDS)
-
-
-def _number(value: str) -> float | None:
-    """Return a number in digits of any length, with a sign or a fraction; None for anything else, such as `nan`."""
-    if not _NUMBER.fullmatch(value):
-        return None
-    number = float(value)
-    return number if isfinite(number) else copysign(MAX_RETRY_AFTER_SECONDS, number)
 
 
 def _until(value: str, *, now: float) -> float | None:

@@ -18,7 +18,7 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from io import BytesIO
-from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
+from typing import Any, Literal, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 from uuid import uuid4
@@ -245,8 +245,6 @@ class Transport:
     ) -> None:
         self._key = checked_key(api_key)
         self._auth_headers = auth_headers
-        auth = auth_headers(self._key)
-        self._headers = {accept: {**auth, "Accept": accept} for accept in get_args(Accept)}
         self.base_url: str = checked_base_url(base_url)
         self._host, self._base_path = hostname(self.base_url), urlsplit(self.base_url).path
         # Nothing else is limited by aiohttp, because the caller has a deadline.
@@ -303,13 +301,8 @@ class Transport:
         content = None
         if text is not None:
             content = _payload(await run_in_thread(_with_files, text, files) if files else text.encode())
-        headers: Mapping[str, str] = self._headers[accept]
-        if (own := self._own_key()) is not None:
-            headers = {**self._auth_headers(own), "Accept": accept}
-        log, sent = scope.current().log, None
-        if log is None and before_sending is not None:
-            log = RequestLog()
-        if log is not None and (text is not None or "?" in path or before_sending is not None):
+        own, log, sent = self._own_key(), scope.current().log or RequestLog(), None
+        if text is not None or "?" in path or before_sending is not None:
             kept = _encode(body, _recorded) if files else text or ""
             sent = await log.record(self._host, self._base_path + path, kept, before_sending=before_sending)
         try:
@@ -318,7 +311,7 @@ class Transport:
                 method,
                 f"{self.base_url}{path}",
                 data=content,
-                headers=headers,
+                headers={**self._auth_headers(self._key if own is None else own), "Accept": accept},
                 timeout=self._timeout,
                 allow_redirects=False,
                 raise_for_status=False,
@@ -328,7 +321,7 @@ class Transport:
             failure = _translate_error(error)
         except (ValueError, RuntimeError) as error:  # A proxy of an unknown kind, or a closed session.
             failure = _connection_failed(error, sent=False)
-        if log is not None and sent is not None and not getattr(failure, "sent", True):
+        if sent is not None and not getattr(failure, "sent", True):
             log.remove(sent)
         # The error is raised outside of the `except` blocks. Otherwise the library's error would become its context,
         # and that error may contain the request's headers.
