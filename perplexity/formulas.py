@@ -60,7 +60,9 @@ def readable(document: Document) -> Document:
     """
     if "$" not in document.text and "\\" not in document.text:
         return document
-    cut = _cut_off(document)
+    # A lone `$` does not open a formula.
+    begun = unfinished(document)
+    cut = begun if document.text.startswith(tuple(_CLOSERS), begun) else None
     whole = parse(document.text[:cut])
     written = whole.replace(list(_Writer(whole).edits()))
     return written if cut is None else parse(written.text + _ESCAPE.sub(r"\\\\", document.text[cut:]))
@@ -86,12 +88,6 @@ def unfinished(document: Document) -> int:
             return opener.start()
     begun = _BEGUN.search(text, max(start, len(text) - 30))
     return begun.start() if begun and not _is_escaped(text, begun.start()) else len(text)
-
-
-def _cut_off(document: Document) -> int | None:
-    """Return the start of an unclosed formula, or None. A lone `$` does not open one."""
-    place = unfinished(document)
-    return place if document.text.startswith(tuple(_CLOSERS), place) else None
 
 
 def _is_escaped(text: str, place: int) -> bool:

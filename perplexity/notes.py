@@ -23,7 +23,12 @@ def is_empty_result(error: PerplexityError) -> bool:
 
 def with_reasons(sentence: str, error: PerplexityError) -> str:
     """Return a sentence on missing results with the providers' reasons, such as that pages were left out."""
-    return " ".join([sentence, *_reasons(error)])
+    if isinstance(error, AllProvidersFailed):
+        failed = error.attempts
+    else:
+        failed = (Attempt(provider=error.provider or say("The service"), seconds=0.0, summary=error.summary),)
+    reasons = attempt_reasons(one for one in failed if one.summary not in (None, NothingFound.summary))
+    return " ".join([sentence, *(f"{reason}." for reason in reasons)])
 
 
 def no_results_text(text: str, filters: Filters | None = None) -> str:
@@ -79,15 +84,6 @@ def format_filters(filters: Filters) -> str:
     words = ", ".join(in_words(filters))
     words = words if len(words) <= _LONGEST_FILTERS else words[: _LONGEST_FILTERS - 1] + "…"
     return f" ({words})" if words else ""
-
-
-def _reasons(error: PerplexityError) -> list[str]:
-    if isinstance(error, AllProvidersFailed):
-        failed = error.attempts
-    else:
-        failed = (Attempt(provider=error.provider or say("The service"), seconds=0.0, summary=error.summary),)
-    reasons = attempt_reasons(one for one in failed if one.summary not in (None, NothingFound.summary))
-    return [f"{reason}." for reason in reasons]
 
 
 NO_MODEL = N_("No answer model is configured.")

@@ -215,8 +215,8 @@ def _refusal(error: Mapping[str, JSON]) -> tuple[str, str | None]:
     detail = error.get("detail")
     if details := as_objects(detail):
         message = sanitize_message(details[0].get("msg"))
-        field = ".".join(part for part in as_texts(details[0].get("loc")) if part != "body")
+        named = sanitize_message(".".join(part for part in as_texts(details[0].get("loc")) if part != "body"))
     else:
         message = sanitize_message(error.get("message")) or sanitize_message(detail)
-        field = error.get("param")
-    return message or "the request was refused", sanitize_message(field) or None
+        named = sanitize_message(error.get("param"))
+    return message or "the request was refused", named or None

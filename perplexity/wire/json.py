@@ -30,7 +30,7 @@ def _loads_leniently(text: bytes | str) -> JSON:
     """Return the value of a text that only Python's `json` accepts: with NaN, half surrogate pairs, or in UTF-16."""
     if not isinstance(text, str):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
-    return json.loads(text, parse_constant=_none, parse_float=_finite_float)
+    return _without_nan(json.loads(text))
 
 
 def _encodable(value: JSON) -> JSON:
@@ -127,15 +127,6 @@ def as_dollars(value: JSON) -> float | None:
     except OverflowError:  # JSON's whole numbers have no limit.
         return None
     return amount if isfinite(amount) and amount >= 0 else None
-
-
-def _none(constant: str) -> None:
-    """Return None for NaN, Infinity and -Infinity, which Python reads although JSON does not have them."""
-
-
-def _finite_float(number: str) -> float | None:
-    read = float(number)
-    return read if isfinite(read) else None
 
 
 def encode(

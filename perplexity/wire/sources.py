@@ -95,7 +95,7 @@ def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple
         if number is None or number in used:
             # No number below the last free one is free, since positions increase and numbers are never freed. So the
             # search for a free number continues from the last one.
-            free = number = _free_number(claimed, used, at_least=max(free, position))
+            free = number = next(n for n in count(max(free, position)) if n not in claimed and n not in used)
         used.add(number)
         aliases = tuple(alias for alias in own[1:] if alias not in claimed and alias not in used)
         claimed.update(aliases)
@@ -137,19 +137,15 @@ def _ids(entries: Sequence[Mapping[str, JSON]]) -> list[int]:
     return list(dict.fromkeys(number for number in given if number is not None))
 
 
-def _free_number(claimed: set[int], used: set[int], *, at_least: int) -> int:
-    return next(number for number in count(at_least) if number not in claimed and number not in used)
-
-
 def _source(url: str, entries: Sequence[Mapping[str, JSON]], number: int, aliases: tuple[int, ...]) -> Source:
     page = _first_texts(entries)
     return Source(
         number=number,
-        title=" ".join(as_text(page.get("title")).split()) or url,
+        title=" ".join(page["title"].split()) or url,
         url=url,
-        snippet=as_text(page.get("snippet")),
-        date=_date(page.get("date")),
-        last_updated=_date(page.get("last_updated")),
+        snippet=page["snippet"],
+        date=iso_date(page["date"]),
+        last_updated=iso_date(page["last_updated"]),
         aliases=aliases,
     )
 
@@ -166,10 +162,6 @@ def load_source(saved: Mapping[str, JSON]) -> Source:
         last_updated=as_text(saved.get("last_updated")) or None,
         aliases=tuple(one for one in aliases if as_count(one) is not None) if isinstance(aliases, list) else (),
     )
-
-
-def _date(value: JSON) -> str | None:
-    return iso_date(as_text(value))
 
 
 def _first_texts(entries: Sequence[Mapping[str, JSON]]) -> dict[str, str]:
