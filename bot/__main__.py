@@ -18,8 +18,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.command_line import NO_OAUTH, Subcommand, channel_id, fail, open_database, open_migrated, say
-from bot.stop_signals import Stopped, StopSignals
+from bot.command_line import (
+    NO_OAUTH,
+    Stopped,
+    StopSignals,
+    Subcommand,
+    channel_id,
+    fail,
+    open_database,
+    open_migrated,
+    say,
+    say_aside,
+)
 
 if TYPE_CHECKING:
     from bot.playground.server import Playground
@@ -357,9 +367,7 @@ def _print_install_url(settings: Settings) -> int:
 
     say(f"{settings.public_address}{INSTALL_PATH}")
     if settings.public_url is None:
-        sys.stderr.write(
-            "Only browsers on this machine reach this address. Set PUBLIC_URL to the app's https address.\n"
-        )
+        say_aside("Only browsers on this machine reach this address. Set PUBLIC_URL to the app's https address.")
     return 0
 
 
@@ -504,8 +512,7 @@ def web_answers() -> int:
 def pplx() -> int:
     """Run the command line of the library, as `python -m perplexity` does."""
     if (problem := wrong_package()) is not None:
-        sys.stderr.write(f"pplx: {problem}\n")
-        return 1
+        return fail(f"pplx: {problem}", code=1)
     from perplexity.__main__ import run
 
     return run()

@@ -530,13 +530,13 @@ class _Parts:
         from bot.worker.queue import STALLED_AFTER_SECONDS
 
         settings = self.settings
-        routes = server.routes(
+        look = server.HealthCheck(
             workers_alive=partial(QuestionStore(self.health).workers_alive, seconds=STALLED_AFTER_SECONDS),
             admin_issues=AttemptStore(self.health).admin_issues,
             audit=AuditStore(self.health).health,
-            waiting=replace(self.limiter, pool=self.health).waiting,
-            metrics=self.metrics,
         )
+        waiting = replace(self.limiter, pool=self.health).waiting
+        routes = server.routes(look, metrics=self.metrics, waiting=waiting)
         if settings.security_contact:
             routes.append(server.security_txt(settings.security_contact))
         if self.slack.signing_secret is not None:

@@ -54,16 +54,12 @@ class JsonLines(logging.Formatter):
         return written
 
 
-class TerminalLines(logging.Formatter):
+class TerminalLines(JsonLines):
     """Formats a record as a line for a person at a terminal: one for each answer, and one for each problem."""
-
-    def __init__(self, secrets: Collection[str] = ()) -> None:
-        super().__init__()
-        self._json_lines = JsonLines(secrets)
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, with the trace of an exception below it."""
-        fields = decode(self._json_lines.format(record))
+        fields = decode(super().format(record))
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
         if fields["event"] == ANSWERED:
             words = f"{fields.get('command', '')} {fields.get('state', '')}".strip()

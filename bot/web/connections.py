@@ -47,16 +47,15 @@ def connection_limit(files: int | None = None) -> int:
 
 
 class Connections:
-    """The open connections of one server, at most `most`; a request has `seconds` to arrive.
+    """The open connections of one server, at most `most`; a request has `REQUEST_SECONDS` to arrive.
 
     aiohttp limits neither the time that a request takes to arrive nor the number of connections, so each of its
     protocols is wrapped. At the limit, the connection that has waited longest is closed. A connection is waiting while
     it has no complete request: it is new, it has received half of a request, or it is kept open for the next one.
     """
 
-    def __init__(self, *, most: int, seconds: float = REQUEST_SECONDS) -> None:
+    def __init__(self, *, most: int) -> None:
         self._most = most
-        self._seconds = seconds
         self._open: set[Connection] = set()
         # The connection that has waited longest is first.
         self._waiting: dict[Connection, None] = {}
@@ -66,7 +65,7 @@ class Connections:
 
     def watch(self, protocol: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
         """Return a factory that wraps each protocol of `protocol` in a `Connection`."""
-        return lambda: Connection(protocol(), self, seconds=self._seconds)
+        return lambda: Connection(protocol(), self)
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -114,10 +113,9 @@ class Connections:
 class Connection(asyncio.Protocol):
     """Wraps the protocol of one connection; a timer runs while a request arrives."""
 
-    def __init__(self, protocol: asyncio.Protocol, connections: Connections, *, seconds: float) -> None:
+    def __init__(self, protocol: asyncio.Protocol, connections: Connections) -> None:
         self._protocol = protocol
         self._connections = connections
-        self._seconds = seconds
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._no_data = True
@@ -200,7 +198,7 @@ class Connection(asyncio.Protocol):
     def _start_timer(self) -> None:
         self._stop_timer()
         self._complete = False
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._time_out)
+        self._timer = asyncio.get_running_loop().call_later(REQUEST_SECONDS, self._time_out)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

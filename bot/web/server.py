@@ -23,18 +23,6 @@ from bot.web.signature import MAX_BODY_BYTES
 
 log = logging.getLogger(__name__)
 
-CountWorkers = Callable[[], Awaitable[int]]
-"""Counts the workers that are alive. Raises database errors."""
-
-ReadAdminIssues = Callable[[], Awaitable[dict[str, str]]]
-"""Returns the providers that need an admin, with the class of their last error. Raises database errors."""
-
-ReadAuditHealth = Callable[[], Awaitable[AuditHealth]]
-"""Returns the state of the audit log. Raises database errors."""
-
-ReadWaiting = Callable[[], Awaitable[Mapping[str, int]]]
-"""Returns the number of questions waiting for a turn at each service. Raises database errors."""
-
 CACHE_SECONDS = 2.0
 """How long a result of the health check is cached."""
 
@@ -55,12 +43,14 @@ class HealthReport:
 class HealthCheck:
     """Checks the database; one result serves all requests during the check and for a moment after it.
 
-    Results are shared because anyone may send requests, as often as they like. `now` is a monotonic clock in seconds.
+    Results are shared because anyone may send requests, as often as they like. `workers_alive` counts the workers that
+    are alive, `admin_issues` returns the providers that need an admin, with the class of their last error, and `audit`
+    returns the state of the audit log; they may raise database errors. `now` is a monotonic clock in seconds.
     """
 
-    workers_alive: CountWorkers
-    admin_issues: ReadAdminIssues
-    audit: ReadAuditHealth
+    workers_alive: Callable[[], Awaitable[int]]
+    admin_issues: Callable[[], Awaitable[dict[str, str]]]
+    audit: Callable[[], Awaitable[AuditHealth]]
     now: Callable[[], float] = time.monotonic
     _task: asyncio.Task[HealthReport | None] | None = None
     _ended: float = 0.0
@@ -86,20 +76,14 @@ class HealthCheck:
 
 
 def routes(
-    *,
-    workers_alive: CountWorkers,
-    admin_issues: ReadAdminIssues,
-    audit: ReadAuditHealth,
-    metrics: Metrics,
-    waiting: ReadWaiting | None = None,
-    now: Callable[[], float] = time.monotonic,
+    look: HealthCheck, *, metrics: Metrics, waiting: Callable[[], Awaitable[Mapping[str, int]]]
 ) -> list[web.RouteDef]:
     """Return the routes of `/healthz`, `/readyz` and `/metrics`.
 
     `/readyz` also names the providers that need an admin, and says whether the audit log is written. Neither makes the
-    app unready: if a provider rejects its key, another one answers.
+    app unready: if a provider rejects its key, another one answers. `waiting` returns the number of questions that
+    wait for a turn at each service; it may raise database errors.
     """
-    look = HealthCheck(workers_alive=workers_alive, admin_issues=admin_issues, audit=audit, now=now)
 
     async def healthz(request: web.Request) -> web.Response:
         return web.json_response({"ok": True})
@@ -121,10 +105,9 @@ def routes(
         if (health := await look()) is not None:
             metrics.set_admin_issues(health.admin_issues)
             metrics.set_audit(health.audit)
-            if waiting is not None:
-                with suppress(*DATABASE_UNAVAILABLE, TimeoutError):
-                    async with asyncio.timeout(CHECK_SECONDS):
-                        metrics.set_waiting(await waiting())
+            with suppress(*DATABASE_UNAVAILABLE, TimeoutError):
+                async with asyncio.timeout(CHECK_SECONDS):
+                    metrics.set_waiting(await waiting())
         return web.Response(body=metrics.page(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     return [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics_page)]

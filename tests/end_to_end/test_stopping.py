@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from aiohttp import ClientError, ClientSession
 
-from bot.stop_signals import SAME_SECONDS
+from bot.command_line import SAME_SECONDS
 from bot.storage.embedded import embedded_server
 from tests.driver import KEY
 from tests.fakes.perplexity import FakePerplexity
@@ -208,7 +208,7 @@ async def test_a_second_signal_ends_it_at_once_and_its_server_too(
 def test_a_signal_that_comes_twice_at_once_counts_once() -> None:
     """`make run` passes it on to the app, which has got it too."""
     program = (
-        "import os, signal, time; from bot.stop_signals import *\n"
+        "import os, signal, time; from bot.command_line import SAME_SECONDS, StopSignals\n"
         "with StopSignals().handled(exiting=True):\n"
         "    for _ in range(2): os.kill(os.getpid(), signal.SIGTERM)\n"
         "    time.sleep(SAME_SECONDS); print('goes on', flush=True)\n"

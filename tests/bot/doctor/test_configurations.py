@@ -11,7 +11,7 @@ import pytest
 from bot.listeners.installation import token_hash
 from bot.model.audit import AuditHealth
 from bot.web.metrics import Metrics
-from bot.web.server import Server
+from bot.web.server import HealthCheck, Server
 from bot.web.server import routes as health_routes
 from tests.bot.doctor.broken_setups import BREAKINGS, CANARY, OF_BUDGETS, SIGNING_SECRET, Breaking
 from tests.bot.doctor.conftest import Doctor
@@ -100,7 +100,9 @@ async def test_a_port_that_the_app_itself_uses_is_ok(doctor: Doctor) -> None:
     async def healthy() -> AuditHealth:
         return AuditHealth()
 
-    routes = health_routes(workers_alive=one, admin_issues=none, audit=healthy, metrics=Metrics())
+    routes = health_routes(
+        HealthCheck(workers_alive=one, admin_issues=none, audit=healthy), metrics=Metrics(), waiting=none
+    )
     server = Server(routes, host="127.0.0.1", port=int(doctor.setup.env["PORT"]))
     await server.start()
     code, printed = await doctor()

@@ -14,6 +14,7 @@ from psycopg import OperationalError
 from bot.model.audit import AuditHealth
 from bot.web import server
 from bot.web.metrics import Metrics
+from tests.fakes.listeners import returning
 from tests.fakes.time import Time
 
 
@@ -65,11 +66,14 @@ async def page() -> AsyncIterator[Page]:
     application = web.Application()
     application.add_routes(
         server.routes(
-            workers_alive=database.workers_alive,
-            admin_issues=database.admin_issues,
-            audit=database.audit,
+            server.HealthCheck(
+                workers_alive=database.workers_alive,
+                admin_issues=database.admin_issues,
+                audit=database.audit,
+                now=clock.clock,
+            ),
             metrics=Metrics(),
-            now=clock.clock,
+            waiting=returning({}),
         )
     )
     async with TestClient(TestServer(application)) as client:
