@@ -6,12 +6,12 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import ClientSession, web
+from aiohttp import web
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.escaping import sanitize_view
@@ -27,7 +27,7 @@ from bot.delivery.home_tabs import HomeTabs
 from bot.delivery.queue_place import QueuePlaces
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
-from bot.feature import Brought, Core, Feature, Running, Together, bring_together
+from bot.feature import Core, Feature, Running, Together, bring_together
 from bot.features import FEATURES
 from bot.listeners import actions, answer_actions, messages, slash
 from bot.listeners import installation as lifecycle
@@ -37,8 +37,8 @@ from bot.listeners.intake import ACK_SECONDS, Admission, Intake, record_stop
 from bot.listeners.slash import Opening
 from bot.model.question import QuestionRow
 from bot.process import Application, Periodic, watch
-from bot.services import SearchServices, open_limiter, open_search_services, slack_connection
-from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
+from bot.services import open_limiter, open_search_services, slack_connection
+from bot.slack.connection import SocketMode, open_session, web_client
 from bot.slack.files import FileReader
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
@@ -51,7 +51,7 @@ from bot.storage.calls import AttemptLog, AttemptStore, PostgresLimiter
 from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
 from bot.storage.preferences import ChoiceStore, PreferenceStore, app_defaults
-from bot.storage.questions import DatabaseRetry, Pool, QuestionStore, connection_pool, fair_share
+from bot.storage.questions import DatabaseRetry, QuestionStore, connection_pool, fair_share
 from bot.storage.ratings import ratings_of_team
 from bot.storage.retention import Retention
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
@@ -72,9 +72,7 @@ from bot.worker.worker import QuestionWorker, only_workspace
 
 if TYPE_CHECKING:
     from bot.playground.examples import Pause
-    from bot.playground.server import Playground
     from bot.settings import Settings
-    from bot.worker.queue import JobQueue
     from bot.workspaces.oauth import InstallationFlow
     from bot.workspaces.registry import Workspaces
 
@@ -92,35 +90,46 @@ POOL_SECONDS = 10.0
 """How long work waits for a connection before the database counts as unavailable."""
 
 
-@dataclass(kw_only=True)
 class _Parts:
     """The parts of a process; most are built when another part, or the application, first uses them.
 
-    The resources that the parts need are open already. `work`, `acks` and `health` are connection pools: for the work
-    on questions, for acknowledgements, and for heartbeats and the public health pages.
+    `work`, `acks` and `health` are connection pools: for the work on questions, for acknowledgements, and for
+    heartbeats and the public health pages.
     """
-
-    settings: Settings
-    features: Sequence[Feature]
-    brought: Brought
-    work: Pool
-    acks: Pool
-    health: Pool
-    jobs: JobQueue
-    session: ClientSession
-    slack: SlackConnection
-    playground: Playground | None
-    pause: Pause
-    metrics: Metrics
-    meter: Meter
-    search: SearchServices
-    limiter: PostgresLimiter
-    background: BackgroundTasks
 
     database_retry = DatabaseRetry(seconds=math.inf)
     """Retries without a time limit, so that a paid answer is kept for as long as the database is unavailable."""
 
-    def __post_init__(self) -> None:
+    def __init__(self, settings: Settings, *, features: Sequence[Feature], pause: Pause) -> None:
+        self.settings, self.features, self.pause = settings, features, pause
+        self.brought, self.metrics = bring_together(features), Metrics()
+        self.slack, self.playground = slack_connection(settings, self.brought.offers)
+
+    async def open(self, conninfo: str, stack: AsyncExitStack) -> None:
+        """Open what the parts need, which `stack` closes, and build the parts that others need first."""
+        from bot.worker.queue import JobQueue
+
+        settings, opened = self.settings, stack.enter_async_context
+        self.work = await opened(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
+        self.acks = await opened(connection_pool(conninfo, size=ACK_CONNECTIONS, seconds=ACK_SECONDS))
+        self.health = await opened(connection_pool(conninfo, size=HEALTH_CONNECTIONS))
+        self.jobs = JobQueue(self.work, beats=self.health, at_once=settings.questions_at_once)
+        await self.jobs.open()
+        self.attempts = AttemptStore(self.work)
+        self.attempt_log = AttemptLog(attempts=self.attempts, on_attempt=self.metrics.attempted)
+        self.session = await opened(open_session(self.slack))
+        self.meter = Meter(ledger=await opened(Ledger(self.work, budgets=settings.budgets)))
+        self.limiter = replace(open_limiter(settings, self.work), on_refused=self.metrics.call_refused)
+        self.providers, self.chain = await opened(
+            open_search_services(settings, on_attempt=self.attempt_log.record, meter=self.meter, limiter=self.limiter)
+        )
+        self.background = await opened(BackgroundTasks())
+        self._open_stores()
+        self._connect_slack()
+        self._read_people()
+        self._show_in_slack()
+
+    def _open_stores(self) -> None:
         settings, work, acks, many = self.settings, self.work, self.acks, self.settings.oauth_configured
         share = fair_share(settings)
         key = settings.audit_key
@@ -130,7 +139,7 @@ class _Parts:
             lanes=self.limiter.lanes,
             lane=partial(
                 first_lane,
-                providers=self.search.providers,
+                providers=self.providers,
                 lanes=self.limiter.lanes,
                 shares=settings.retention_days > 0,
             ),
@@ -138,7 +147,7 @@ class _Parts:
         )
         self.questions = stores(work, keeps_text=settings.retention_days > 0, many=many)
         self.received = stores(acks)
-        self.stages, self.attempts = StageStore(work), AttemptStore(work)
+        self.stages = StageStore(work)
         self.audit = AuditStore(work, key=None if key is None else key.get_secret_value())
         self.budgets = BudgetStore(work, budgets=settings.budgets)
         defaults = app_defaults(settings)
@@ -147,23 +156,9 @@ class _Parts:
         self.stopping = RunCanceller(
             questions=self.questions,
             stages=self.stages,
-            providers=self.search.providers,
+            providers=self.providers,
             background=self.background,
         )
-        self._connect_slack()
-        client = self.client
-        self.chat, self.views = Chat(client), Views(client, sanitize=sanitize_view)
-        self.response_urls, self.stream_log = ResponseUrls(self.session), StreamLog(work)
-        self.profiles = Profiles(client)
-        self.language = self.profiles.language
-        self.admins = Admins(
-            profiles=self.profiles,
-            groups=UserGroups(client),
-            named=settings.named_admins,
-            ours=lambda: self.installation.identity,
-        )
-        self.users = SlackUsers(client, profiles=self.profiles)
-        self._show_in_slack()
 
     def _connect_slack(self) -> None:
         """Set the parts that depend on whether there is one workspace with a token, or many that install by OAuth."""
@@ -204,9 +199,24 @@ class _Parts:
         self.read_token = many.registry.token
         self.enter_team, self.find_workspace = many.registry.enter_team, many.registry.of_request
 
+    def _read_people(self) -> None:
+        client = self.client
+        self.profiles = Profiles(client)
+        self.language = self.profiles.language
+        self.admins = Admins(
+            profiles=self.profiles,
+            groups=UserGroups(client),
+            named=self.settings.named_admins,
+            ours=lambda: self.installation.identity,
+        )
+        self.users = SlackUsers(client, profiles=self.profiles)
+
     def _show_in_slack(self) -> None:
         """Set the parts that post, change, read and delete messages, files and home tabs."""
-        chat, settings = self.chat, self.settings
+        client, settings = self.client, self.settings
+        self.chat = chat = Chat(client)
+        self.views, self.response_urls = Views(client, sanitize=sanitize_view), ResponseUrls(self.session)
+        self.stream_log = StreamLog(self.work)
         self.status_messages = StatusMessages(
             questions=self.questions,
             database_retry=self.database_retry,
@@ -215,7 +225,7 @@ class _Parts:
             slack_api_url=self.slack.api_url,
         )
         self.thread_reader = ThreadReader(
-            client=self.client,
+            client=client,
             capped=settings.thread_history == "capped",
             may_read=lambda: self.database_retry(self.workspaces.record_thread_read),
         )
@@ -223,7 +233,7 @@ class _Parts:
         self.home_tabs = HomeTabs(views=self.views, withdrawal=self.withdrawal, language=self.language)
         self.live = LiveAnswers(
             questions=self.questions,
-            streams=Streams(self.client),
+            streams=Streams(client),
             chat=chat,
             calls=self.stream_log,
             stop=partial(record_stop, questions=self.questions, metrics=self.metrics),
@@ -238,7 +248,7 @@ class _Parts:
             clock=monotonic,
         )
         self.admission = Admission(
-            client=self.client,
+            client=client,
             installation=self.installation,
             workspaces=self.workspaces,
             preferences=self.preferences_before_ack,
@@ -246,7 +256,7 @@ class _Parts:
             database_retry=self.database_retry,
             external=settings.allow_external_users,
         )
-        self.files = FileUploader(client=self.client, chat=chat, admits=self.admission.admits, requests=self.before_ack)
+        self.files = FileUploader(client=client, chat=chat, admits=self.admission.admits, requests=self.before_ack)
 
     # Commands and features.
 
@@ -292,7 +302,7 @@ class _Parts:
         from bot.worker.queue import STALLED_AFTER_SECONDS
 
         return Health(
-            services=[one.name for one in self.search.providers],
+            services=[one.name for one in self.providers],
             free=self.settings.keyless,
             attempts=self.attempts,
             defaults=self.settings.budgets,
@@ -315,7 +325,7 @@ class _Parts:
             questions=self.received,
             home=self.home_tabs,
             together=lambda: self.together,
-            chain=self.search.chain,
+            chain=self.chain,
             metrics=self.metrics,
             files=self.files,
             notices=self.notices,
@@ -361,7 +371,7 @@ class _Parts:
         )
         return CommandRunner(
             questions=self.questions,
-            chain=self.search.chain,
+            chain=self.chain,
             admins=self.admins,
             commands={command.name: command for command in (*self.feature_commands, *self.commands)},
             database_retry=DatabaseRetry(seconds=RUN_SECONDS),
@@ -569,52 +579,19 @@ async def compose(
 
     `http` adds the server and the connection for Socket Mode. `pause` waits between the events of a recorded example.
     """
-    from bot.worker.queue import JobQueue
-
     async with AsyncExitStack() as stack:
-        work = await stack.enter_async_context(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
-        acks = await stack.enter_async_context(connection_pool(conninfo, size=ACK_CONNECTIONS, seconds=ACK_SECONDS))
-        health = await stack.enter_async_context(connection_pool(conninfo, size=HEALTH_CONNECTIONS))
-        jobs = JobQueue(work, beats=health, at_once=settings.questions_at_once)
-        await jobs.open()
-        metrics = Metrics()
-        attempt_log = AttemptLog(attempts=AttemptStore(work), on_attempt=metrics.attempted)
-        brought = bring_together(features)
-        slack, playground = slack_connection(settings, brought.offers)
-        session = await stack.enter_async_context(open_session(slack))
-        meter = Meter(ledger=await stack.enter_async_context(Ledger(work, budgets=settings.budgets)))
-        limiter = replace(open_limiter(settings, work), on_refused=metrics.call_refused)
-        search = await stack.enter_async_context(
-            open_search_services(settings, on_attempt=attempt_log.record, meter=meter, limiter=limiter)
-        )
-        parts = _Parts(
-            settings=settings,
-            features=features,
-            brought=brought,
-            work=work,
-            acks=acks,
-            health=health,
-            jobs=jobs,
-            session=session,
-            slack=slack,
-            playground=playground,
-            pause=pause,
-            metrics=metrics,
-            meter=meter,
-            search=search,
-            limiter=limiter,
-            background=await stack.enter_async_context(BackgroundTasks()),
-        )
+        parts = _Parts(settings, features=features, pause=pause)
+        await parts.open(conninfo, stack)
         await asyncio.to_thread(lambda: [catalogue(one) for one in LANGUAGES])
-        jobs.register_handler(parts.question_worker.process)
+        parts.jobs.register_handler(parts.question_worker.process)
         yield Application(
-            playground=playground,
-            providers=search.providers,
+            playground=parts.playground,
+            providers=parts.providers,
             questions=parts.questions,
-            jobs=jobs,
+            jobs=parts.jobs,
             periodic=parts.periodic,
             written=(
-                Periodic(name="attempts", run=attempt_log.run),
+                Periodic(name="attempts", run=parts.attempt_log.run),
                 Periodic(name="audit", run=parts.audit.run),
             ),
             installation=parts.installation,

@@ -7,7 +7,7 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -45,14 +45,6 @@ AGENT_MODEL = "Agent"
 """The name of the agent's model in the ledger."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchServices:
-    """The providers, and the chain that answers questions with them."""
-
-    providers: Sequence[Provider]
-    chain: Chain
-
-
 def open_limiter(settings: Settings, pool: Pool) -> PostgresLimiter:
     """Return the limiter of calls, which all processes on this database share."""
     keys, urls = settings.provider_keys, settings.provider_base_urls
@@ -78,12 +70,14 @@ async def open_search_services(
     on_attempt: Callable[[Attempt], None],
     meter: Meter | None = None,
     limiter: Limiter | None = None,
-) -> AsyncIterator[SearchServices]:
-    """Open the search services; `on_attempt` is called after each attempt.
+) -> AsyncIterator[tuple[Sequence[Provider], Chain]]:
+    """Open the providers, and the chain that answers questions with them; `on_attempt` is called after each attempt.
 
     `meter` books every call of a paid service, `limiter` assigns turns to calls.
     """
     config, timeouts = replace(provider_config(settings), limiter=limiter), fallback_timeouts(settings)
+    xai = {} if settings.xai_api_key is None else {"xai": settings.xai_api_key.get_secret_value()}
+    base_urls = {**config.base_urls, "xai": settings.xai_base_url}
     async with open_providers(config, order=settings.provider_order) as providers:
         booked = [within_budget(one, meter, reasoning_effort=settings.reasoning_effort) for one in providers]
         chain = Fallback(
@@ -96,7 +90,7 @@ async def open_search_services(
         async with (
             open_deepdive_runner(
                 booked,
-                replace(deepdive_config(settings), limiter=limiter),
+                replace(config, keys={**config.keys, **xai}, base_urls=base_urls),
                 facts=chain,
                 persona=persona(settings),
                 on_attempt=on_attempt,
@@ -107,10 +101,7 @@ async def open_search_services(
             model = Fallback(text_generators(booked), timeouts=timeouts, on_attempt=on_attempt, limiter=limiter)
             deepdives = replace(dives, posts=posts_within_budget(dives.posts, meter))
             services = Services(provider=chain, model=model, deepdives=deepdives, agent=agent)
-            yield SearchServices(
-                providers=providers,
-                chain=Chain(services, redactor=settings.redactor, reasoning_effort=settings.reasoning_effort),
-            )
+            yield providers, Chain(services, redactor=settings.redactor, reasoning_effort=settings.reasoning_effort)
 
 
 @asynccontextmanager
@@ -177,14 +168,6 @@ def provider_config(settings: Settings) -> ProviderConfig:
         open_timeout=settings.open_timeout,
         ca_bundle=settings.ca_bundle,
     )
-
-
-def deepdive_config(settings: Settings) -> ProviderConfig:
-    """Return the configuration of the providers with the key and the address of xAI."""
-    config = provider_config(settings)
-    key = settings.xai_api_key
-    keys = config.keys if key is None else {**config.keys, "xai": key.get_secret_value()}
-    return replace(config, keys=keys, base_urls={**config.base_urls, "xai": settings.xai_base_url})
 
 
 async def check_models(providers: Sequence[Provider]) -> None:

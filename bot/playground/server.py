@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,9 +21,9 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from multidict import CIMultiDictProxy
 
+from bot.clock import wait_for_any
 from bot.commands.routing import APP_NAME, SlashCommand
 from bot.playground import memory
-from bot.playground.page import event_stream
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES
 from fake_slack import request_parsing
 from fake_slack.conversation import Conversation
@@ -30,7 +31,7 @@ from fake_slack.dialogs import Dialogs
 from fake_slack.endpoints import Endpoints, Handler
 from fake_slack.inputs import find_element, report
 from fake_slack.sender import AckError, Sender
-from fake_slack.timeline import Author, SlackMessage, Timeline
+from fake_slack.timeline import Author, SlackMessage, Timeline, TimelineEvent
 from fake_slack.web_api import WebApi
 from fake_slack.workspace import CHANNELS, USER_ID, USER_REAL_NAME, YOU, Channel, Workspace
 from perplexity.urls import is_loopback
@@ -409,3 +410,49 @@ def _message_from_page(body: dict[str, Any], channel: Channel) -> SlackMessage:
         blocks=request_parsing.blocks_of(body.get("blocks")),
         private=bool(body.get("private")),
     )
+
+
+HEARTBEAT_SECONDS = 15.0
+
+_MAX_DIGITS = 15
+"""The most digits of the revision in an event id; the app has issued no id with more digits."""
+
+
+async def event_stream(
+    timeline: Timeline,
+    *,
+    last_event_id: str,
+    hello: Mapping[str, Any],
+    closing: asyncio.Event,
+    heartbeat_seconds: float = HEARTBEAT_SECONDS,
+) -> AsyncGenerator[bytes, None]:
+    """Yield frames until `closing` is set: a `hello`, the changes missed since the last event, then every change.
+
+    A `change` frame has a message, an `around` frame what the page shows around the messages of a channel, and a
+    `views` frame the modal and the home tab. An event id is `<boot>-<revision>`; an id from before a restart is
+    ignored.
+
+    https://html.spec.whatwg.org/multipage/server-sent-events.html
+    """
+    boot, _, number = last_event_id.partition("-")
+    known = boot == timeline.boot and number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS
+    seen = int(number) if known else 0
+    yield _frame("hello", {**hello, "boot": timeline.boot}, f"{timeline.boot}-{seen}")
+    while not closing.is_set():
+        changes = [(change.revision, "change", _event_data(change)) for change in timeline.since(seen)]
+        around = [(at, "around", timeline.around.as_page(channel)) for at, channel in timeline.touched(seen)]
+        views = [(timeline.views_revision, "views", timeline.views.as_page(USER_ID))]
+        shown = views if timeline.views_revision > seen else []
+        for seen, event, data in sorted([*changes, *around, *shown], key=lambda frame: frame[0]):
+            yield _frame(event, data, f"{timeline.boot}-{seen}")
+        if not await wait_for_any(timeline.changed(since=seen), closing.wait(), seconds=heartbeat_seconds):
+            yield b": still here\n\n"
+
+
+def _event_data(change: TimelineEvent) -> dict[str, Any]:
+    message = None if change.message is None else change.message.as_page()
+    return {"channel": change.channel, "ts": change.ts, "message": message}
+
+
+def _frame(event: str, data: Mapping[str, Any], event_id: str) -> bytes:
+    return f"event: {event}\nid: {event_id}\ndata: {json.dumps(data)}\n\n".encode()

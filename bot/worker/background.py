@@ -31,13 +31,12 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundTasks:
-    """Runs work in background tasks; on exit, waits `seconds` for unfinished tasks, then cancels them.
+    """Runs work in background tasks; on exit, waits a second for unfinished tasks, then cancels them.
 
     The work must raise nothing.
     """
 
-    def __init__(self, *, seconds: float = 1.0) -> None:
-        self._seconds = seconds
+    def __init__(self) -> None:
         self._tasks: set[asyncio.Task[object]] = set()
 
     async def __aenter__(self) -> Self:
@@ -48,7 +47,7 @@ class BackgroundTasks:
     ) -> None:
         late: set[asyncio.Task[object]] = set()
         if self._tasks:
-            _, late = await asyncio.wait(set(self._tasks), timeout=self._seconds)
+            _, late = await asyncio.wait(set(self._tasks), timeout=1.0)
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)

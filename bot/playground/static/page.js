@@ -45,8 +45,8 @@ const sidebar = createSidebar({
   },
 });
 
-follow({
-  onHello(hello) {
+const heard = {
+  hello(hello) {
     if (state.boot && state.boot !== hello.boot) {
       notice("The app was restarted. What it wrote before is kept here; you can go on.", { seconds: 8 });
       around.clear();
@@ -61,14 +61,14 @@ follow({
     if (place) messages.reveal(place);
     document.body.dataset.ready = "yes";
   },
-  onChange(change) {
+  change(change) {
     const isNew = messages.change(change); // after a restart, all come again
     if (isNew && change.channel !== state.channel && change.message) sidebar.mark(change.channel);
   },
-  onAround: around.change,
-  onViews: views.change,
-  onLost: () => notice("The app cannot be reached. Trying again …"),
-});
+  around: around.change,
+  views: views.change,
+};
+follow(heard, () => notice("The app cannot be reached. Trying again …"));
 
 // The message that the address names, as a permalink does; once.
 function linkedPlace() {

@@ -2,14 +2,14 @@
 // it gives up only when the server answers with an error, so then a new one is made.
 const RETRY_MS = 1500;
 
-export function follow(on) {
+// `on` has a function for the data of each event, by the event's name.
+export function follow(on, onLost) {
   const source = new EventSource("/playground/events");
-  source.addEventListener("hello", (event) => on.onHello(JSON.parse(event.data)));
-  source.addEventListener("change", (event) => on.onChange(JSON.parse(event.data)));
-  source.addEventListener("around", (event) => on.onAround(JSON.parse(event.data)));
-  source.addEventListener("views", (event) => on.onViews(JSON.parse(event.data)));
+  for (const [name, hear] of Object.entries(on)) {
+    source.addEventListener(name, ({ data }) => hear(JSON.parse(data)));
+  }
   source.addEventListener("error", () => {
-    on.onLost();
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => follow(on), RETRY_MS);
+    onLost();
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => follow(on, onLost), RETRY_MS);
   });
 }

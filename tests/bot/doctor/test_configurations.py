@@ -97,11 +97,14 @@ async def test_a_port_that_the_app_itself_uses_is_ok(doctor: Doctor) -> None:
     async def none() -> dict[str, str]:
         return {}
 
+    async def nobody() -> dict[str, int]:
+        return {}
+
     async def healthy() -> AuditHealth:
         return AuditHealth()
 
     routes = health_routes(
-        HealthCheck(workers_alive=one, admin_issues=none, audit=healthy), metrics=Metrics(), waiting=none
+        HealthCheck(workers_alive=one, admin_issues=none, audit=healthy), metrics=Metrics(), waiting=nobody
     )
     server = Server(routes, host="127.0.0.1", port=int(doctor.setup.env["PORT"]))
     await server.start()

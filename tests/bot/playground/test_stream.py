@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.page import event_stream
+from bot.playground.server import event_stream
 from fake_slack.timeline import Author, SlackMessage, Timeline
 from fake_slack.workspace import GENERAL
 from tests.bot.playground.browser_client import BrowserClient

@@ -151,8 +151,8 @@ from perplexity.tools.environment import config_from_env
 
 async def main():
     settings = load_settings()
-    async with open_search_services(settings, on_attempt=lambda attempt: None) as services:
-        chain = services.chain.within().provider.name
+    async with open_search_services(settings, on_attempt=lambda attempt: None) as (_, opened):
+        chain = opened.within().provider.name
     findings = await doctor.check_fallback(Context(settings=settings, now=time.time))
     print(json.dumps({
         "key": settings.provider_keys, "address": settings.provider_base_urls["encyclopedia"], "chain": chain,
