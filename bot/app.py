@@ -230,6 +230,13 @@ class _Parts:
             may_read=lambda: self.database_retry(self.workspaces.record_thread_read),
         )
         self.withdrawal = AnswerWithdrawal(questions=self.questions, chat=chat, reader=self.thread_reader)
+        self.notices = AdminNotices(
+            chat=chat,
+            admins=self.told,
+            other_admins=AdminList(client).read,
+            enter=self.enter_team,
+            language=self.language,
+        )
         self.home_tabs = HomeTabs(views=self.views, withdrawal=self.withdrawal, language=self.language)
         self.live = LiveAnswers(
             questions=self.questions,
@@ -446,33 +453,22 @@ class _Parts:
             take_edit=self.stream_log.edit_progress,
         )
 
-    @cached_property
-    def notices(self) -> AdminNotices:
-        async def told(team_id: str) -> list[str]:
-            # People who have set budgets are told, too, unless they are no longer admins.
-            setters = await self.budgets.setters(team_id)
-            still = [one for one in setters if await self.admins.verify_admin(one) is not False]
-            groups = [one for one in self.settings.named_admins if one not in self.settings.admins]
-            members = {one for group in groups for one in await self.admins.groups.members(group) or ()}
-            return list(dict.fromkeys([*self.settings.admins, *sorted(members)[:MAX_ADMINS], *still]))
+    async def told(self, team_id: str) -> list[str]:
+        """Return the admins of a workspace who get notices first.
 
-        return AdminNotices(
-            chat=self.chat,
-            admins=told,
-            other_admins=AdminList(self.client).read,
-            enter=self.enter_team,
-            language=self.language,
-        )
+        People who have set budgets are told, too, unless they are no longer admins.
+        """
+        setters = await self.budgets.setters(team_id)
+        still = [one for one in setters if await self.admins.verify_admin(one) is not False]
+        groups = [one for one in self.settings.named_admins if one not in self.settings.admins]
+        members = {one for group in groups for one in await self.admins.groups.members(group) or ()}
+        return list(dict.fromkeys([*self.settings.admins, *sorted(members)[:MAX_ADMINS], *still]))
 
     # The listeners.
 
     @cached_property
     def app(self) -> AsyncApp:
-        return bolt_app(self.slack, self.client, self.listener_context, self.surfaces)
-
-    @cached_property
-    def listener_context(self) -> ListenerContext:
-        return ListenerContext(
+        context = ListenerContext(
             intake=Intake(
                 questions=self.received,
                 metrics=self.metrics,
@@ -494,6 +490,7 @@ class _Parts:
             home_opened=self.home_tabs.opened,
             home_changed=self.home_tabs.changed,
         )
+        return bolt_app(self.slack, self.client, context, self.surfaces)
 
     @property
     def surfaces(self) -> Sequence[Register]:
