@@ -47,7 +47,7 @@ from bot.slack.users import MAX_ADMINS, AdminList, Admins, Profiles, SlackUsers,
 from bot.slack.views import Views
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
-from bot.storage.calls import AttemptLog, AttemptStore, PostgresLimiter
+from bot.storage.calls import AttemptLog, AttemptStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
 from bot.storage.preferences import ChoiceStore, PreferenceStore, app_defaults

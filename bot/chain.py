@@ -224,7 +224,7 @@ def _resumed(request: Query | Question) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Meter:
-    """Reserves calls in the ledger for the current task's person. `new_id` returns the id of a call.
+    """Reserves calls in the ledger for the current task's person.
 
     If the database is briefly unavailable, a call waits instead of being refused. A refusal would end the work on the
     question, and the next try would pay for the earlier calls again.
@@ -232,7 +232,6 @@ class Meter:
 
     ledger: Ledger
     database_retry: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=AWAY_SECONDS))
-    new_id: Callable[[], UUID] = uuid4
     listeners: list[OnReply] = field(default_factory=list)
 
     async def reserve(
@@ -246,11 +245,11 @@ class Meter:
 
         async def book() -> Verdict:
             # Each attempt has a new id: the ledger may have booked an earlier attempt whose reply was lost.
-            named = replace(wanted, id=self.new_id())
+            named = replace(wanted, id=uuid4())
             return await self.ledger.reserve(named, _leaving(unsaved, named.id, with_call=True))
 
         wanted = Reservation(
-            id=self.new_id(),
+            id=uuid4(),
             team_id=asker.team_id if asker else "",
             channel_id=asker.channel_id if asker else "",
             user_id=asker.user_id if asker else "",
@@ -296,7 +295,7 @@ class Meter:
         unsaved = _unsaved(request)
 
         async def keep() -> None:
-            if (leaving := _leaving(unsaved, self.new_id())) is not None:
+            if (leaving := _leaving(unsaved, uuid4())) is not None:
                 await self.ledger.keep(leaving)
 
         try:

@@ -146,10 +146,9 @@ class Stopped(Exception):
 
 
 class StopSignals:
-    """Handles stop signals. A graceful stop may take `seconds`."""
+    """Handles stop signals."""
 
-    def __init__(self, *, seconds: float = MAX_STOP_SECONDS) -> None:
-        self._seconds = seconds
+    def __init__(self) -> None:
         self._requested_at: float | None = None
         self._wake: Callable[[], None] | None = None
         self._at_once: list[Callable[[], None]] = []
@@ -214,7 +213,7 @@ class StopSignals:
         self._requested_at = monotonic()
         again = "press Ctrl-C again" if number == signal.SIGINT else "repeat the signal"
         _print(f"\nStopping  ({again} to stop at once; no question is lost)")
-        late = Timer(self._seconds, self._exit, args=[EXIT_LATE])
+        late = Timer(MAX_STOP_SECONDS, self._exit, args=[EXIT_LATE])
         late.daemon = True
         late.start()
         if self._wake is not None:

@@ -60,9 +60,6 @@ class Connections:
         # The connection that has waited longest is first.
         self._waiting: dict[Connection, None] = {}
 
-    def __len__(self) -> int:
-        return len(self._open)
-
     def watch(self, protocol: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
         """Return a factory that wraps each protocol of `protocol` in a `Connection`."""
         return lambda: Connection(protocol(), self)
@@ -92,8 +89,7 @@ class Connections:
                 oldest.abort()
             elif len(self._open) > self._most + BUSY_RESERVE:
                 connection.abort()
-        if connection in self._open:
-            self._waiting[connection] = None
+        self.mark_waiting(connection)
 
     def mark_waiting(self, connection: Connection) -> None:
         """Mark a connection as one without a complete request."""

@@ -31,15 +31,7 @@ from bot.commands.base import ROOT_COMMAND, Command, CommandContext, Progress
 from bot.commands.help import text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, is_offered, usage_reply
 from bot.delivery.delivery import DIGEST_SURFACE, ClaimLost
-from bot.errors import (
-    BudgetUnknown,
-    Interrupted,
-    Refused,
-    SpendingPaused,
-    is_refusal,
-    is_retryable,
-    user_message,
-)
+from bot.errors import BudgetUnknown, Interrupted, Refused, SpendingPaused, is_refusal, is_retryable, user_message
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import (
     CHANNEL_THREADS,
@@ -63,12 +55,7 @@ from bot.translation import N_, speak
 from bot.translation import gettext as _
 from bot.worker.files import QuestionFiles
 from perplexity.deepdive.types import NullStageStore, StageStore
-from perplexity.errors import (
-    AllProvidersFailed,
-    PerplexityError,
-    RequestCancelled,
-    TimedOut,
-)
+from perplexity.errors import AllProvidersFailed, PerplexityError, RequestCancelled, TimedOut
 from perplexity.filters import in_words
 from perplexity.models import Effort
 from perplexity.notes import is_empty_result

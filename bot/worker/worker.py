@@ -61,7 +61,7 @@ class QuestionWorker:
     `admission` decides whose questions are answered, and `runner` runs the commands of questions. `progress_of` returns
     the display of a question's progress; `take_edit` counts the edits of this display against the workspace's limit.
     `live` shows the text of answers while it is written. `clear_up` removes the remains of questions that were closed
-    from outside. `home_changed` updates a person's home tab. `new_id` returns the id of a claim. `enter` makes the task
+    from outside. `home_changed` updates a person's home tab. `enter` makes the task
     act for a question's workspace, and returns False if the app is not installed there.
     """
 
@@ -78,7 +78,6 @@ class QuestionWorker:
     clear_up: Callable[..., Awaitable[None]]
     home_changed: Callable[[str, str], None]
     enter: Callable[[str], Awaitable[bool]] = only_workspace
-    new_id: Callable[[], UUID] = uuid4
 
     async def process(self, question_id: UUID, job: int | None = None) -> bool:
         """Answer one question; return whether its job was removed. If a shutdown cancels this, the job is put back.
@@ -141,7 +140,7 @@ class QuestionWorker:
 
     async def _claim(self, question_id: UUID) -> Claimed | None:
         """Claim the question; return None if it is already closed, or another worker was faster."""
-        claim, commands, installed = self.new_id(), self.runner.commands, self.admission.installed
+        claim, commands, installed = uuid4(), self.runner.commands, self.admission.installed
         claimed = await self.database_retry(
             lambda: self.questions.claim(question_id, claim, commands=commands, installation=installed)
         )
