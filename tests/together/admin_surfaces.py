@@ -12,14 +12,12 @@ import pytest
 
 from bot.blocks.status import status_message
 from bot.doctor.checks import failure, render, warning
-from bot.features.budgets.command import spending_message
-from bot.features.budgets.form import budgets_section, budgets_view
+from bot.features.budgets.command import budgets_section, budgets_view, spending_message
 from bot.features.digests.model import Digest
 from bot.features.digests.rendering import workspace_blocks, workspace_rows
 from bot.features.home.admin import USE_TABLES, admin_blocks, recorded_list
 from bot.features.home.store import AdminData, Recorded, Use, WorkspaceUse
-from bot.features.limits.command import NAMES, Limit, limits_message
-from bot.features.limits.form import limits_view
+from bot.features.limits.command import NAMES, Limit, limits_message, limits_view
 from bot.model.admin import BadAnswer, Feedback, Problem, ProviderStats, Rating
 from bot.model.audit import Entry
 from bot.model.message import OutgoingMessage

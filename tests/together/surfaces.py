@@ -39,21 +39,17 @@ from bot.commands.conversation import BEGIN, END, take_next_questions
 from bot.commands.help import help_overview, text_message, too_many_open_message, usage_message
 from bot.errors import UsageError
 from bot.features import ANSWER_PARTS, COMMANDS
-from bot.features.ask_about.form import question_view
-from bot.features.checking.command import claims_messages
-from bot.features.checking.form import _Message, checked_message, claims_view, reading_view
+from bot.features.ask_about import question_view
+from bot.features.checking.command import _Message, checked_message, claims_messages, claims_view, reading_view
 from bot.features.deepdive.command import deepdive_messages, deepdive_progress_message, deepdive_started_message
 from bot.features.digests.model import Created, Digest, DigestAction, DigestList, DigestReport, Trigger, Updated
 from bot.features.digests.rendering import digest_failed_message, digest_messages, digest_result_message
 from bot.features.digests.rendering import home_blocks as digest_blocks
-from bot.features.home.page import answer_blocks
-from bot.features.home.rendering import home_blocks
+from bot.features.home.page import answer_blocks, home_blocks
 from bot.features.home.store import HomeData, Recent, RunningQuestion
 from bot.features.saving.document import result_file
-from bot.features.settings.form import settings_view
-from bot.features.settings.rendering import settings_message
-from bot.features.sharing.preview import _Opened, share_view
-from bot.features.sharing.rendering import SharedAnswer, shared_messages
+from bot.features.settings.surface import settings_message, settings_view
+from bot.features.sharing.preview import SharedAnswer, _Opened, share_view, shared_messages
 from bot.listeners.files import markdown_file
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import (

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from bot.blocks.elements import button
 from bot.budgets import format_rounded
-from bot.features.budgets.form import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, budgets_section
-from bot.features.data_requests import own_data
+from bot.features import data_requests
+from bot.features.budgets.command import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, budgets_section
 from bot.features.digests.model import Digest, DigestSpec, Owner
 from bot.features.digests.rendering import STOP_DIGEST, workspace_blocks
 from bot.features.digests.rendering import home_blocks as digests_of_person
@@ -34,7 +34,7 @@ from bot.features.home.admin import (
     all_use,
     recorded_list,
 )
-from bot.features.home.rendering import home_blocks
+from bot.features.home.page import home_blocks
 from bot.features.home.store import (
     MAX_RECENT,
     MAX_RUNNING,
@@ -47,8 +47,7 @@ from bot.features.home.store import (
     Use,
     WorkspaceUse,
 )
-from bot.features.limits.command import NAMES, Limit
-from bot.features.limits.form import limits_section
+from bot.features.limits.command import NAMES, Limit, limits_section
 from bot.model.admin import Problem
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending
@@ -324,7 +323,7 @@ def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: Adm
         notice="Told.",
         problems=problems,
         top=[button("Set up a digest", "digest_modal", "home"), button("Settings", "settings_modal", "home")],
-        end=own_data.home_buttons(),
+        end=data_requests.home_buttons(),
         sections=digests_of_person([DIGEST] * 20),
     )
     pages: list[tuple[AllRows[Any], Sequence[Any]]] = [

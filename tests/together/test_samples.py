@@ -25,28 +25,22 @@ from bot.blocks.progress import answer_progress_message, stopped_message
 from bot.blocks.sources import results_messages
 from bot.blocks.status import status_message
 from bot.commands.help import help_message
-from bot.features import ANSWER_PARTS, COMMANDS
-from bot.features.ask_about.form import question_view
-from bot.features.budgets.command import spending_message
-from bot.features.budgets.form import budgets_section, budgets_view
-from bot.features.checking.command import claims_messages
-from bot.features.checking.form import _Message, claims_view
-from bot.features.data_requests import own_data
+from bot.features import ANSWER_PARTS, COMMANDS, data_requests
+from bot.features.ask_about import question_view
+from bot.features.budgets.command import budgets_section, budgets_view, spending_message
+from bot.features.checking.command import _Message, claims_messages, claims_view
 from bot.features.deepdive.command import deepdive_messages, deepdive_started_message
 from bot.features.digests.model import Digest, DigestReport, DigestSpec, Owner, Trigger
 from bot.features.digests.rendering import digest_failed_message, digest_messages, workspace_blocks
 from bot.features.digests.rendering import home_blocks as digest_blocks
 from bot.features.digests.surface import digest_view
-from bot.features.feedback.form import feedback_view
+from bot.features.feedback import feedback_view
 from bot.features.home.admin import admin_blocks
-from bot.features.home.rendering import home_blocks
+from bot.features.home.page import home_blocks
 from bot.features.home.store import AdminData, HomeData, Recent, RunningQuestion, Use, WorkspaceUse
-from bot.features.limits.command import NAMES, Limit, limits_message
-from bot.features.limits.form import limits_section, limits_view
-from bot.features.settings.form import settings_view
-from bot.features.settings.rendering import SETTINGS_BUTTON, settings_message
-from bot.features.sharing.preview import _Opened, share_view
-from bot.features.sharing.rendering import SharedAnswer, shared_messages
+from bot.features.limits.command import NAMES, Limit, limits_message, limits_section, limits_view
+from bot.features.settings.surface import SETTINGS_BUTTON, settings_message, settings_view
+from bot.features.sharing.preview import SharedAnswer, _Opened, share_view, shared_messages
 from bot.model.admin import ProviderStats
 from bot.model.membership import current_scope
 from bot.model.message import Audience, OutgoingMessage
@@ -212,7 +206,7 @@ def _views() -> Iterator[tuple[str, View | None]]:
         texts={_ID: "example"},
         slash="",
         top=[button("Set up a digest", "digest_modal", "home"), button("Settings", SETTINGS_BUTTON, "home")],
-        end=own_data.home_buttons(),
+        end=data_requests.home_buttons(),
         sections=digest_blocks([_DIGEST]),
     )
     people = (Use(name=_PERSON, count=1, cost=1_000),)

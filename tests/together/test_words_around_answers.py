@@ -45,7 +45,7 @@ from bot.features.checking.command import claims_messages
 from bot.features.deepdive.command import deepdive_messages
 from bot.features.digests.rendering import digest_messages
 from bot.features.saving.document import result_file
-from bot.features.sharing.rendering import SharedAnswer, shared_messages
+from bot.features.sharing.preview import SharedAnswer, shared_messages
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import AnswerButtons
 from perplexity.citations import number_citations

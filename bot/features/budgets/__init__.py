@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from bot.feature import Core, Feature, Running
-from bot.features.budgets import form
 from bot.features.budgets.checks import CHECK
-from bot.features.budgets.command import BUDGET, PAUSE, RESUME, BudgetCommand, BudgetTable
+from bot.features.budgets.command import BUDGET, PAUSE, RESUME, BudgetCommand, BudgetTable, admin_section, register
 from bot.features.budgets.notices import BudgetWatch
 from bot.model.message import HomeSection
 from bot.process import Periodic
@@ -24,11 +23,11 @@ def start(core: Core) -> Running:
         BudgetCommand(admins=core.admins, budgets=store, slash=core.slash) for store in (budgets, before_ack)
     )
     watch = BudgetWatch(ledger=Ledger(core.work, budgets=usual), notices=core.notices, slash=core.slash)
-    register = partial(form.register, budgets=before_ack, audit=AuditStore(core.acks), slash=core.slash)
+    listen = partial(register, budgets=before_ack, audit=AuditStore(core.acks), slash=core.slash)
     return Running(
         commands=(command.command(), *switch.switches()),
-        listeners=(register,),
-        home_sections=(HomeSection(place="admin", blocks=partial(form.admin_section, budgets=budgets)),),
+        listeners=(listen,),
+        home_sections=(HomeSection(place="admin", blocks=partial(admin_section, budgets=budgets)),),
         periodic=(Periodic(name="budgets", run=watch.run),),
     )
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from bot.feature import Core, Feature, Running
-from bot.features.checking import form
-from bot.features.checking.command import CHECK
-from bot.features.checking.form import ProposalStore
+from bot.features.checking.command import CHECK, CHECK_THIS, TITLE, ClaimFinder, ProposalStore
 
 
 def start(core: Core) -> Running:
     """Listen to the shortcut and to the form."""
-    finder = form.ClaimFinder(
+    finder = ClaimFinder(
         model=core.chain.within().model, proposals=ProposalStore(core.acks), profiles=core.users.profiles
     )
     return Running(listeners=(finder.register,))
@@ -20,5 +18,5 @@ FEATURE = Feature(
     name="checking",
     start=start,
     commands=(CHECK,),
-    shortcuts=(("message", form.TITLE, form.CHECK_THIS, "Check the claims of this message"),),
+    shortcuts=(("message", TITLE, CHECK_THIS, "Check the claims of this message"),),
 )

@@ -11,12 +11,10 @@ from bot.blocks.answer import DIGEST, AnswerPart
 from bot.blocks.elements import button
 from bot.feature import Core, Feature, Running
 from bot.features.digests import surface
-from bot.features.digests.command import WATCH, answer
-from bot.features.digests.jobs import DigestRunner, DigestStopper, StopNoticeCommand
 from bot.features.digests.model import DigestLimits
-from bot.features.digests.service import DigestScheduler, DigestService
+from bot.features.digests.service import DigestRunner, DigestScheduler, DigestService, DigestStopper, StopNoticeCommand
 from bot.features.digests.store import DigestStore
-from bot.features.digests.surface import HomeDigests
+from bot.features.digests.surface import WATCH, HomeDigests, answer
 from bot.model.message import HomeSection, always
 from bot.process import Periodic
 from bot.storage.questions import DatabaseRetry

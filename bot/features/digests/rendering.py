@@ -37,9 +37,11 @@ from bot.features.digests.model import (
     State,
     Trigger,
     Updated,
+    format_days,
     format_since,
+    format_slot,
+    text_with_zone,
 )
-from bot.features.digests.schedules import format_days, format_slot, text_with_zone
 from bot.model.admin import DIRECT
 from bot.model.message import Block, OutgoingMessage
 from bot.translation import N_, listing, money, ngettext

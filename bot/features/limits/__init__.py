@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from bot.feature import Core, Feature, Running
-from bot.features.limits import form
-from bot.features.limits.command import LIMITS, LimitsCommand, LimitStore, LimitTable
+from bot.features.limits.command import LIMITS, LimitsCommand, LimitStore, LimitTable, admin_section, register
 from bot.model.message import HomeSection
 from bot.storage.audit_chain import AuditStore
 from bot.storage.questions import fair_share
@@ -21,10 +20,10 @@ def start(core: Core) -> Running:
         N_("Digests per person"): str(core.settings.digests_per_user),
         N_("Digests in a channel"): str(core.settings.digests_per_channel),
     }
-    section = partial(form.admin_section, store=store, fixed=fixed, services=core.service_limits)
+    section = partial(admin_section, store=store, fixed=fixed, services=core.service_limits)
     return Running(
         commands=(LimitsCommand(admins=core.admins, store=store, slash=core.slash).command(),),
-        listeners=(partial(form.register, store=before_ack, audit=AuditStore(core.acks)),),
+        listeners=(partial(register, store=before_ack, audit=AuditStore(core.acks)),),
         home_sections=(HomeSection(place="admin", blocks=section),),
     )
 

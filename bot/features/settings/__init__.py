@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from bot.blocks.elements import button
 from bot.feature import Core, Feature, Running
-from bot.features.settings import form
-from bot.features.settings.command import SETTINGS, SettingsCommand
 from bot.features.settings.file import SUBCOMMAND
-from bot.features.settings.rendering import SETTINGS_BUTTON
+from bot.features.settings.surface import SETTINGS, SETTINGS_BUTTON, SettingsCommand, SettingsForm
 from bot.model.message import HomeSection, always
 from bot.slack.users import ChannelManagers
 from bot.storage.preferences import PreferenceStore, app_defaults
@@ -19,7 +17,7 @@ def start(core: Core) -> Running:
     defaults = app_defaults(core.settings)
     store, before_ack = (PreferenceStore(pool, defaults) for pool in (core.work, core.acks))
     managers = ChannelManagers(core.users.client, admins=core.admins)
-    opened = form.SettingsForm(store=before_ack, managers=managers)
+    opened = SettingsForm(store=before_ack, managers=managers)
     return Running(
         commands=(SettingsCommand(store=store, managers=managers, admins=core.admins, slash=core.slash).command(),),
         listeners=(opened.register,),

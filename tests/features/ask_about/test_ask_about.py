@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.commands.conversation import OTHER_PAGES, PAGES_INSTRUCTIONS, UNCITED
-from bot.features.ask_about import form
+from bot.features import ask_about
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.views.base import TOO_LATE
 from tests.bot.listeners.clicks import assert_acknowledged
@@ -279,4 +279,4 @@ async def test_too_many_open_questions_are_said__and_later_the_same_view_and_but
 
 
 async def test_a_click_is_acknowledged_while_everything_hangs() -> None:
-    await assert_acknowledged("ask_about", listeners=[form.register])
+    await assert_acknowledged("ask_about", listeners=[ask_about.register])

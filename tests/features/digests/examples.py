@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime, time
 from uuid import UUID
 
-from bot.features.digests.jobs import StopNotice, parse_notice
 from bot.features.digests.model import Digest, DigestLimits, DigestSpec, Owner
+from bot.features.digests.service import StopNotice, parse_notice
 from bot.features.digests.store import DigestStore
 from bot.model.schedule import DAILY, Schedule, next_slot
 from bot.storage.questions import Pool

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from bot.commands.base import CommandContext
-from bot.features.digests.jobs import DigestRunner, DigestStopper, FindUnseen, run_question
 from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
+from bot.features.digests.service import DigestRunner, DigestStopper, FindUnseen, run_question
 from bot.features.digests.store import DigestStore
 from bot.slack.users import Admins, Membership
 from bot.storage.questions import DatabaseRetry, Pool

@@ -12,9 +12,8 @@ import pytest
 from psycopg import OperationalError
 
 from bot.features.digests import surface
-from bot.features.digests.jobs import DigestStopper
 from bot.features.digests.model import DigestAction, DigestResult, NotOwner
-from bot.features.digests.service import DigestService
+from bot.features.digests.service import DigestService, DigestStopper
 from bot.features.digests.surface import all_digests
 from bot.listeners.clicks import DATABASE_DOWN
 from bot.listeners.context import Register

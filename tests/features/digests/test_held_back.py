@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from bot.features.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_NOT_FOUND, StopNotice
 from bot.features.digests.model import DigestLimits, DigestReport, State, Trigger
 from bot.features.digests.rendering import digest_messages
+from bot.features.digests.service import OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_NOT_FOUND, StopNotice
 from bot.slack.users import Membership
 from tests.fakes.news_answers import BUDGET, VOLCANO
 from tests.fakes.time import SATURDAY

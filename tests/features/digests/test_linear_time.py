@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.features.digests.command import parse_days, parse_digest_spec
 from bot.features.digests.model import parse_run
+from bot.features.digests.surface import parse_days, parse_digest_spec
 from tests.fakes.linear import WRITTEN, assert_linear, some_or_all
 
 READERS: dict[str, Callable[[str], object]] = {

@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from bot.errors import Refused
-from bot.features.digests.jobs import OWNER_CHECK_PAUSES
 from bot.features.digests.model import DigestRun, Trigger
+from bot.features.digests.service import OWNER_CHECK_PAUSES
 from bot.features.digests.store import HISTORY_DAYS
 from bot.model.question import ADMINS, ChannelSettings, Preferences
 from bot.preferences import may_ask

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time
 
 import pytest
 
-from bot.features.digests.schedules import format_slot, text_with_zone
+from bot.features.digests.model import format_slot, text_with_zone
 from bot.model.schedule import DAILY, WEEKDAYS, WEEKENDS, Schedule
 from bot.translation import speaking
 

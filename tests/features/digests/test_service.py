@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.features.digests.jobs import run_question
 from bot.features.digests.model import (
     AlreadyRunning,
     Created,
@@ -27,7 +26,7 @@ from bot.features.digests.model import (
     Updated,
     parse_run,
 )
-from bot.features.digests.service import DigestService
+from bot.features.digests.service import DigestService, run_question
 from bot.features.digests.store import DigestStore
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.time import SATURDAY, WallClock

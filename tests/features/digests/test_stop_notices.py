@@ -10,8 +10,8 @@ import pytest
 from psycopg.errors import CheckViolation
 
 from bot.delivery.delivery import DIGEST_SURFACE
-from bot.features.digests.jobs import COMMAND, FOREIGN_DIRECT_MESSAGE, DigestStopper, StopNotice, StopNoticeCommand
 from bot.features.digests.model import State
+from bot.features.digests.service import COMMAND, FOREIGN_DIRECT_MESSAGE, DigestStopper, StopNotice, StopNoticeCommand
 from bot.model.question import QuestionRow
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.questions import DatabaseRetry, Pool

@@ -12,8 +12,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.features.digests.jobs import run_question
 from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
+from bot.features.digests.service import run_question
 from bot.listeners.intake import Intake, Submitted
 from bot.model.question import NewQuestion
 from bot.storage.questions import Pool, QuestionStore

@@ -11,9 +11,9 @@ from uuid import UUID
 import pytest
 
 from bot.errors import UsageError
-from bot.features.digests.command import WATCH, WAYS_ON, ChangeDigest, ListDigests, WatchRequest, answer, parse
 from bot.features.digests.model import AlreadyRunning, Digest, DigestAction, DigestNotFound, DigestSpec, Owner
 from bot.features.digests.service import DigestService
+from bot.features.digests.surface import WATCH, WAYS_ON, ChangeDigest, ListDigests, WatchRequest, answer, parse
 from bot.model.message import Audience
 from bot.model.schedule import WEEKDAYS, Schedule
 from tests.fakes.commands import command_context

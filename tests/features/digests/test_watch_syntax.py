@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.errors import UsageError
-from bot.features.digests.command import parse_days, parse_digest_spec, parse_zone, write_digest_spec
 from bot.features.digests.model import DigestSpec
+from bot.features.digests.surface import parse_days, parse_digest_spec, parse_zone, write_digest_spec
 from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule
 
 CATEGORIES = "world, business, technology, science, health, sports, entertainment and politics"

@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 
 from bot.blocks.answer import Below, answer_actions
 from bot.features import ANSWER_PARTS
-from bot.features.feedback.form import UNKNOWN_RATING
+from bot.features.feedback import UNKNOWN_RATING
 from bot.listeners.clicks import UNKNOWN_ANSWER
 from bot.model.question import AnswerButtons
 from tests.driver import Driver

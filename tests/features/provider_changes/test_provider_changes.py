@@ -9,9 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.features.provider_changes import change_sentence, changes_section
+from bot.features.provider_changes import ProviderChanges, change_sentence, changes_section
 from bot.features.provider_changes.detection import Kind, Observation, ProviderChange, find_changes
-from bot.features.provider_changes.store import ProviderChanges
 from bot.storage.questions import connection_pool
 from bot.translation import speaking
 from bot.web.metrics import Metrics

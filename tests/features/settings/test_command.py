@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.errors import UsageError
-from bot.features.settings.command import SettingsRequest, parse
+from bot.features.settings.surface import SettingsRequest, parse
 from bot.model.question import ChannelSettings, PersonSettings
 from bot.preferences import CHANNEL, PERSON, changes, load_channel, load_person
 from tests.fakes.hostile_text import short

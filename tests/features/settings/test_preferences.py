@@ -13,8 +13,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from bot.features.settings.command import NO_CHANNEL
-from bot.features.settings.form import CHANGED_MEANWHILE, NO_ONE_NAMED, NOT_CHECKED
+from bot.features.settings.surface import CHANGED_SINCE_OPENED, NO_CHANNEL, NO_ONE_NAMED, NOT_CHECKED
 from bot.model.question import ChannelSettings
 from bot.preferences import CREATOR_UNKNOWN, NOT_MANAGER
 from bot.settings import Settings
@@ -229,7 +228,7 @@ async def test_a_form_that_was_opened_before_a_change_does_not_revert_it(harness
         await harness.answered(f"/pplx settings {change}")
 
     changed_by_both = {"own:language": "fr", "own:domains": "b.com", "channel:language": "it"}
-    conflicts = {"own:domains": CHANGED_MEANWHILE, "channel:language": CHANGED_MEANWHILE}
+    conflicts = {"own:domains": CHANGED_SINCE_OPENED, "channel:language": CHANGED_SINCE_OPENED}
     assert await harness.submit(view, **changed_by_both) == conflicts
     assert "*fr*" not in shown(await harness.answered("/pplx settings channel"))
     assert await harness.submit(view, **{"own:language": "fr", "own:domains": "a.com", "channel:language": ""}) == {}
@@ -245,7 +244,7 @@ async def test_of_two_people_who_save_at_once_the_second_is_told(harness: Driver
         harness.as_user(user).submit(view, **{"channel:language": language, "channel:deny": f"{language}.com"})
         for (user, view), language in zip(views.items(), ("de", "it"), strict=True)
     ]
-    conflict = {"channel:language": CHANGED_MEANWHILE, "channel:deny": CHANGED_MEANWHILE}
+    conflict = {"channel:language": CHANGED_SINCE_OPENED, "channel:deny": CHANGED_SINCE_OPENED}
 
     assert sorted(await asyncio.gather(*saves), key=len) == [{}, conflict]
     told = shown(await harness.answered("/pplx settings channel"))

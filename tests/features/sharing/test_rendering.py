@@ -15,7 +15,7 @@ from bot.blocks.elements import markdown
 from bot.blocks.escaping import clean
 from bot.blocks.markdown.render import Part
 from bot.blocks.markdown.rich_text import rich_text_blocks
-from bot.features.sharing.rendering import (
+from bot.features.sharing.preview import (
     MAX_SECTIONS,
     SharedAnswer,
     preview_blocks,

@@ -1,27 +1,35 @@
-"""Settings: a form for a person's preferences, the channel in which it was opened, and, for admins, the workspace."""
+"""Settings: `/pplx settings` and a form show and change the preferences of people, channels and workspaces.
+
+The form has a person's preferences, the settings of the channel in which it was opened, and, for admins, those of the
+workspace.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2s
+from textwrap import shorten
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
+from bot.blocks.elements import bullets, context, header, leaf, person, plain, secondary_button, section, spoken
 from bot.blocks.elements import context as context_block
-from bot.blocks.elements import header, plain
-from bot.blocks.escaping import escape
-from bot.features.settings.rendering import NEEDS_SCOPES, RULES, SETTINGS_BUTTON
+from bot.blocks.escaping import escape, unescape_slack
+from bot.commands.base import Command, CommandContext, free_subcommand, one_message
+from bot.commands.parsing import RESETS, capitalize_sentences, check_length, choose_from, inline_code, value_not_allowed
+from bot.errors import UsageError
 from bot.listeners.clicks import DATABASE_SECONDS, Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
-from bot.model.message import Block
+from bot.model.message import Block, OutgoingMessage
 from bot.model.question import ADMINS, EVERYONE, Preferences
 from bot.preferences import (
     CHANNEL,
     CREATOR_UNKNOWN,
+    EFFORT,
     MAX_PEOPLE,
     NOT_ADMIN,
     NOT_MANAGER,
@@ -33,9 +41,11 @@ from bot.preferences import (
     S,
     Setting,
     check_narrows,
+    find_setting,
+    one_of,
     parse_setting,
 )
-from bot.slack.users import ChannelManagers, Management
+from bot.slack.users import Admins, ChannelManagers, Management
 from bot.slack.views import View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
@@ -53,8 +63,211 @@ from bot.views.base import (
 )
 from bot.views.forms import input_block, text_input
 from perplexity.errors import InvalidRequest
+from perplexity.formatting import closest_match
 
-CHANGED_MEANWHILE = N_("These settings changed while the form was open. Open it again.")
+CHANGED_MEANWHILE = N_(
+    "Someone else changed this at the same moment, so I saved nothing. Check it below, then try again."
+)
+NO_CHANNEL = N_("A direct message has no channel settings. Type this in a channel.")
+
+MAX_LENGTH = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsRequest:
+    """The change to make, if any.
+
+    A `value` of None removes the setting `field`. `reset` with an empty `field` removes all settings of the `part`.
+    """
+
+    part: Part = "person"
+    field: str = ""
+    value: Any = None
+    reset: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether the request changes anything."""
+        return bool(self.field) or self.reset
+
+    def apply(self, settings: S) -> S:
+        """Return the settings with the change."""
+        empty = type(settings)()
+        if not self.field:
+            return empty if self.reset else settings
+        value = getattr(empty, self.field) if self.value is None else self.value
+        return replace(settings, **{self.field: value})
+
+
+def parse(text: str) -> SettingsRequest:
+    """Parse the text after `settings`. Raises UsageError, which names the setting, the value and the allowed values."""
+    check_length(text, MAX_LENGTH)
+    first, rest = _first_word(text)
+    part: Part = "channel" if first.casefold() == "channel" else "person"
+    part = "workspace" if first.casefold() == "workspace" else part
+    if part != "person":
+        first, rest = _first_word(rest)
+    if not first:
+        return SettingsRequest(part=part)
+    if first.casefold() in RESETS and not rest:
+        return SettingsRequest(part=part, reset=True)
+    setting = find_setting(TABLES[part], first)
+    if setting is None:
+        raise UsageError(_unknown(first, part))
+    if not rest:
+        problem = _("Add a value for `{name}`: {allowed}; or `reset`.")
+        allowed = _(setting.hint) or one_of(tuple(setting.choices or ()))
+        raise UsageError(problem.format(name=first.casefold(), allowed=allowed))
+    if rest.casefold() in RESETS:
+        return SettingsRequest(part=part, field=setting.field)
+    try:
+        value = parse_setting(setting, first.casefold(), rest if setting.kind == "people" else unescape_slack(rest))
+    except InvalidRequest as error:
+        value, allowed = inline_code(error.value or rest), capitalize_sentences(error.allowed or "")
+        raise UsageError(value_not_allowed(first.casefold(), value, allowed=allowed)) from None
+    return SettingsRequest(part=part, field=setting.field, value=value)
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    first, *rest = text.split(maxsplit=1) or [""]
+    return first, "".join(rest).strip()
+
+
+def _unknown(word: str, part: Part) -> str:
+    names = [*([] if part == "workspace" else [EFFORT]), *(one.name for one in TABLES[part])]
+    meant = closest_match(word.casefold(), names)
+    other = next((one for one, table in TABLES.items() if find_setting(table, word) is not None), None)
+    if meant is None and other is not None:
+        if other == "person":
+            return _("{word} is a personal setting: leave out `{part}`.").format(word=inline_code(word), part=part)
+        return _("{word} is a {part} setting: add `{part}`.").format(word=inline_code(word), part=other)
+    choices = choose_from(names, meant=meant)
+    return _("{word} isn’t a setting. {choices}").format(word=inline_code(word), choices=choices)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsCommand:
+    """Reads and changes settings. `slash` is the umbrella command."""
+
+    store: PreferenceStore
+    managers: ChannelManagers
+    admins: Admins
+    slash: str
+
+    def command(self) -> Command[SettingsRequest, OutgoingMessage]:
+        """Return the command that a worker runs."""
+        return replace(SETTINGS, answer=self.answer)
+
+    async def answer(self, request: SettingsRequest, context: CommandContext) -> OutgoingMessage:
+        """Make the requested change, if the person may make it, and render the settings. Raises database errors."""
+        row, part = context.row, request.part
+        place = {"team_id": row.team_id, "user_id": row.user_id, "channel_id": row.channel_id}
+        before = await self.store.get(**place)
+        note = await self._refusal(request, context)
+        if request.changes and not note:
+            after = replace(before, **{part: request.apply(getattr(before, part))})
+            if part == "channel" and request.field == "allow":
+                check_narrows(after.channel, after.workspace)
+            note = SAVED if await self.store.change(before, after, **place) else CHANGED_MEANWHILE
+            before = await self.store.get(**place)
+        return settings_message(
+            before,
+            note=_(note),
+            in_channel=not row.channel_id.startswith("D"),
+            for_admins=part == "workspace" and note != NOT_ADMIN,
+            slash=f"{self.slash} {SETTINGS.name}",
+        )
+
+    async def _refusal(self, request: SettingsRequest, context: CommandContext) -> str:
+        """Return why settings cannot be shown or changed; an empty text if they can."""
+        row = context.row
+        if request.part == "workspace":
+            return "" if await self.admins.is_admin(row.user_id) else NOT_ADMIN
+        if request.part == "channel" and row.channel_id.startswith("D"):
+            return NO_CHANNEL
+        if request.part == "person" or not request.changes:
+            return ""
+        management = await self.managers.management(row.user_id, row.channel_id)
+        return {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN}.get(management, "")
+
+
+SETTINGS = free_subcommand(
+    name="settings",
+    summary=N_("See and change your settings, and those of this channel"),
+    usage="[channel | workspace] [NAME VALUE | NAME reset | reset]",
+    examples=(
+        ("language de", N_("always answer in German")),
+        ("effort high", N_("think longer from now on")),
+        ("channel allow docs.python.org, peps.python.org", N_("only these sites, for everyone in this channel")),
+        ("channel askers admins", N_("who may ask in this channel")),
+        ("workspace allow wikipedia.org, gov.uk", N_("only these sites, for everyone (admins)")),
+        ("reset", N_("reset all of your settings")),
+    ),
+    for_everyone=True,
+    parse=parse,
+    render=one_message,
+)
+
+
+RULES = N_(
+    "The rules of the workspace and of a channel outrank yours. What you type with a question outranks your settings."
+)
+NEEDS_SCOPES = N_("Replies without a mention, and what others wrote, reach me only if an admin has set that up.")
+
+SETTINGS_BUTTON = "settings_modal"
+"""The id of the button that opens the form."""
+
+
+def settings_message(
+    preferences: Preferences, *, in_channel: bool, slash: str, note: str = "", for_admins: bool = False
+) -> OutgoingMessage:
+    """Render the settings of a person, of the channel if there is one, and for admins those of the workspace.
+
+    `note`, which is not escaped yet, says what was done.
+    """
+    lists = [section("\n".join([_("*Your settings*"), *_lines(PERSON, preferences.person, preferences)]))]
+    if in_channel:
+        lines = _lines(CHANNEL, preferences.channel, preferences)
+        lists.append(section("\n".join([_("*Settings of this channel*"), *lines])))
+        lists += _askers(preferences.channel.askers)
+    if for_admins:
+        lines = _lines(WORKSPACE, preferences.workspace, preferences)
+        lists.append(section("\n".join([_("*Settings of this workspace*"), *lines])))
+    hints = [_(RULES), *([_(NEEDS_SCOPES)] if in_channel else [])]
+    mine, of_channel = f"`{slash} language de`", f"`{slash} channel allow docs.python.org`"
+    example = _("For example: {mine} or {of_channel}") if in_channel else _("For example: {mine}")
+    hints = [*map(escape, hints), example.format(mine=mine, of_channel=of_channel)]
+    blocks: list[Block] = [section(escape(note))] if note else []
+    blocks += [*lists, context(" ".join(hints))]
+    blocks.append(secondary_button(_("Change settings"), action_id=SETTINGS_BUTTON, value="settings"))
+    return spoken(*blocks)
+
+
+def _lines(settings: Sequence[Setting], values: Any, preferences: Preferences) -> list[str]:
+    return [f"{escape(_(one.label))}  {_value(one, getattr(values, one.field), preferences)}" for one in settings]
+
+
+def _askers(words: str) -> list[Block]:
+    """Return a list of the people and groups who may ask, if they are named.
+
+    Slack fills in the names of people. Groups are shown by their ids, since Slack would mention them.
+    """
+    named = [] if words in {EVERYONE, ADMINS} else words.split()
+    return [bullets([leaf(one) if one.startswith("S") else person(one)] for one in named)] if named else []
+
+
+def _value(setting: Setting, value: Any, preferences: Preferences) -> str:
+    words, choices = setting.words(value), setting.choices or {}
+    if not words or words == setting.unset:
+        return f"_{escape(_(setting.default(preferences.defaults)))}_"
+    if setting.kind == "people" and words not in choices:
+        return _("*these people*")
+    if setting.kind == "paragraph":
+        words = shorten(words, 200, placeholder="…")
+    return f"*{escape(_(choices[words]) if words in choices else words)}*"
+
+
+CHANGED_SINCE_OPENED = N_("These settings changed while the form was open. Open it again.")
 NO_ONE_NAMED = N_("Name at least one person, or choose another answer above.")
 NOT_CHECKED = N_(
     "Slack is slow just now, so I couldn’t check if you may change this channel’s settings. Please try again."
@@ -307,6 +520,6 @@ def _changed(submitted: Submission, part: Part, now: S, entered: Mapping[str, An
         if words == words_now or _digest(words) == shown.get(block):
             continue
         if _digest(words_now) != shown.get(block):
-            problems[block] = _(CHANGED_MEANWHILE)
+            problems[block] = _(CHANGED_SINCE_OPENED)
         values[setting.field] = getattr(form, setting.field)
     return replace(now, **values), problems
