@@ -121,7 +121,6 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
         ASK.parse(text)
     except UsageError as error:
         return errors(**{QUESTION: shorten(str(error), _MAX_ERROR)})
-    key = str(submitted.view.get("id", ""))
     became, reply = await submit_below(
         row,
         click,
@@ -129,13 +128,13 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
         command=ASK,
         text=text,
         told=_(ANSWERING) if click.action_id == FOLLOW_UP else _("Answering {} from these pages."),
-        key=key,
+        key=submitted.view_id,
     )
     if became not in {Submitted.NEW, Submitted.DUPLICATE}:
         said = reply.message.text if reply is not None else _(NO_LONGER_OFFERED)
         return errors(**{QUESTION: shorten(unescape_slack(said), _MAX_ERROR)})
     if became is Submitted.NEW and reply is not None:
-        context.start(_reply(click.response_url, reply, context))
+        context.start(context.replies.reply_privately(click.response_url, reply.message))
     return None
 
 
@@ -149,10 +148,6 @@ def _click(submitted: Submission) -> Click:
     # A view opened by an older version names no action, and is about pages.
     action = FOLLOW_UP if metadata.get("action") == FOLLOW_UP else ASK_ABOUT
     return Click(body=body, action={"action_id": action, "value": str(metadata.get("question", ""))})
-
-
-async def _reply(url: str | None, reply: ClickReply, context: ListenerContext) -> None:
-    await context.replies.reply_privately(url, reply.message)
 
 
 def start(core: Core) -> Running:

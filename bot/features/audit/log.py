@@ -107,7 +107,7 @@ async def _verify(
         team: ChainCheck(team_id=team, known=dict(known.get(team, {})), used=used.get(team))
         for team in {*heads, *known, *used}
     }
-    for one in await pseudonyms(connection):
+    for one in await (await connection.execute(_PEOPLE)).fetchall():
         check = checks.setdefault(one["team_id"], ChainCheck(team_id=one["team_id"]))
         check.add_person(one["user_id"], key=bytes(one["key"]), who=one["who"])
     async for entry, digest in entries(connection):
@@ -130,7 +130,8 @@ async def inspect(connection: AsyncConnection[DictRow], *, key: str | None) -> l
     """
     problems = [problem] if (problem := (await read_health(connection)).problem) else []
     async with connection.transaction(force_rollback=True):
-        signing, last = await signing_key(connection, key), await last_entries(connection)
+        signing, rows = await signing_key(connection, key), await (await connection.execute(_LAST)).fetchall()
+        last = {row["team_id"]: head_of(row) for row in rows}
         for team, (head, signature) in (await signed_heads(connection)).items():
             if not signing.has_signed(head, signature):
                 problems.append(f"The audit log’s head of {team} is not signed with the key in use.")
@@ -174,24 +175,12 @@ async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head
 async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
     """Return, by id, the workspaces of which other tables show events that must be in the log.
 
-    Workspaces with waiting entries are left out. If recording has ever failed, `since` and `until` are None, because
-    the lost entry may have been the first or the last.
+    Workspaces with waiting entries are left out. If recording has ever failed, both moments are None, because the lost
+    entry may have been the first or the last.
     """
     lost = await (await connection.execute(_LOST_EVER)).fetchone() or {}
     rows = await (await connection.execute(_USED)).fetchall()
-    unsure = lost.get("lost")
-    return {row["team_id"]: Used() if unsure else Used(since=row["since"], until=row["until"]) for row in rows}
-
-
-async def pseudonyms(connection: AsyncConnection[Any]) -> list[Mapping[str, Any]]:
-    """Return each pseudonym with its person and key."""
-    return list(await (await connection.execute(_PEOPLE)).fetchall())
-
-
-async def last_entries(connection: AsyncConnection[Any]) -> dict[str, Head]:
-    """Return the last entry of each workspace that has a head, in the form of a head."""
-    rows = await (await connection.execute(_LAST)).fetchall()
-    return {row["team_id"]: head_of(row) for row in rows}
+    return {row["team_id"]: (None, None) if lost.get("lost") else (row["since"], row["until"]) for row in rows}
 
 
 async def entries(connection: AsyncConnection[Any]) -> AsyncIterator[tuple[Entry, str]]:
@@ -212,12 +201,8 @@ MAX_PROBLEMS = 20
 """The most problems that are listed of a workspace."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Used:
-    """The time from `since` to `until` (None if unknown) in which a workspace was used, and so must have a log."""
-
-    since: datetime | None = None
-    until: datetime | None = None
+Used = tuple[datetime | None, datetime | None]
+"""The first and last moments (None if unknown) at which a workspace was used, and from which it must have a log."""
 
 
 @dataclass(kw_only=True)
@@ -241,8 +226,13 @@ class ChainCheck:
 
     def add(self, entry: Entry, hash: str) -> None:
         """Check the next entry against its stored `hash`, and this hash against the known one, if there is one."""
-        if entry.number != self._last + 1:
-            self._misplaced(entry.number)
+        first, last = self._last + 1, entry.number - 1
+        if entry.number < first:
+            self._report(f"Entry {entry.number} appears twice.")
+        elif first == last:
+            self._report(f"Entry {first} is missing.")
+        elif first < last:
+            self._report(f"The entries {first} to {last} are missing.")
         if entry.hash(self._hash) != hash:
             self._report(
                 f"Entry {entry.number} was changed, is not this workspace’s, or does not follow the one before it."
@@ -263,7 +253,7 @@ class ChainCheck:
         for number in self.known:
             self._report(f"Entry {number}, whose hash you named, is missing.")
         if self.used is not None:
-            self._compare_with(self.used)
+            self._compare_with(*self.used)
         if head is None:
             if self.count:
                 self._report("The head is missing, and entries at the end may be missing, too.")
@@ -275,27 +265,17 @@ class ChainCheck:
         elif (self._last, self._hash) != (head.count, head.hash):
             self._report(f"The head names entry {head.count}, but the last entry is {self._last}.")
 
-    def _compare_with(self, used: Used) -> None:
+    def _compare_with(self, since: datetime | None, until: datetime | None) -> None:
         if self._first is None or self._latest is None:
             self._report("There are no entries, although people of this workspace have asked questions.")
             return
-        if used.since is not None and self._first > used.since:
+        if since is not None and self._first > since:
             self._report(
                 "The first entries are missing: this workspace has questions or settings from before the first one."
             )
-        if used.until is not None and self._latest < used.until:
+        if until is not None and self._latest < until:
             self._report(
                 "The last entries are missing: this workspace has questions or settings from after the last one."
-            )
-
-    def _misplaced(self, number: int) -> None:
-        if number <= self._last:
-            self._report(f"Entry {number} appears twice.")
-        else:
-            self._report(
-                f"Entry {self._last + 1} is missing."
-                if (self._last + 1) == (number - 1)
-                else f"The entries {self._last + 1} to {number - 1} are missing."
             )
 
     def _report(self, problem: str) -> None:

@@ -33,7 +33,7 @@ from bot.blocks.elements import context as context_block
 from bot.blocks.escaping import escape
 from bot.blocks.words import NO_LIMIT, spending_sentence
 from bot.budgets import ALLOWED, format_amount, format_rounded, parse_amount
-from bot.commands.base import ROOT_COMMAND, Command, CommandContext, free_subcommand, one_message
+from bot.commands.base import ROOT_COMMAND, CommandContext, free_subcommand, one_message
 from bot.commands.help import text_message
 from bot.commands.parsing import (
     OFF,
@@ -138,48 +138,24 @@ def _subject(scope: str, words: Sequence[str]) -> str:
     return found[1] or found[2]
 
 
-@dataclass(frozen=True, kw_only=True)
-class BudgetCommand:
-    """Reads and changes budgets for admins. `slash` is the umbrella command."""
+async def answer(
+    request: BudgetRequest, context: CommandContext, *, admins: Admins, budgets: BudgetStore, slash: str
+) -> OutgoingMessage:
+    """Make the requested change and render the spending, both for admins only; `slash` is the umbrella command.
 
-    admins: Admins
-    budgets: BudgetStore
-    slash: str
-
-    def command(self) -> Command[BudgetRequest, OutgoingMessage]:
-        """Return the command that a worker runs."""
-        return replace(BUDGET, answer=self.answer)
-
-    def switches(self) -> tuple[Command[None, OutgoingMessage], ...]:
-        """Return the commands that pause and resume all spending."""
-        return tuple(
-            replace(
-                one, answer=partial(self._switch, one.name), at_once=partial(switch_spending, one.name, self.budgets)
-            )
-            for one in (PAUSE, RESUME)
-        )
-
-    async def answer(self, request: BudgetRequest, context: CommandContext) -> OutgoingMessage:
-        """Make the requested change and render the spending, both for admins only. Raises database errors."""
-        row, store = context.row, self.budgets
-        if not await self.admins.is_admin(row.user_id):
-            return text_message(_("Only admins of this workspace can see and change its budgets."))
-        note = ""
-        if request.subject == HERE:
-            request = replace(request, subject=row.channel_id)
-        if request.scope in {"channel", f"channel{WEEK}"} and request.subject.startswith("D"):
-            return text_message(_(NO_CHANNEL_BUDGET))
-        if request.scope is not None:
-            await store.change(team_id=row.team_id, user_id=row.user_id, **vars(request))
-            note = _("Saved.")
-        return spending_message(await store.spending(row.team_id), store.budgets, slash=self.slash, note=note)
-
-    async def _switch(self, name: str, request: None, context: CommandContext) -> OutgoingMessage:
-        """Pause or resume spending for a question that an older version has accepted."""
-        row = context.row
-        if not await self.admins.is_admin(row.user_id):
-            return text_message(_(FOR_ADMINS_TO_PAUSE))
-        return text_message(await switch_spending(name, self.budgets, row.team_id, row.user_id, self.slash))
+    Raises database errors.
+    """
+    row, note = context.row, ""
+    if not await admins.is_admin(row.user_id):
+        return text_message(_("Only admins of this workspace can see and change its budgets."))
+    if request.subject == HERE:
+        request = replace(request, subject=row.channel_id)
+    if request.scope in {"channel", f"channel{WEEK}"} and request.subject.startswith("D"):
+        return text_message(_(NO_CHANNEL_BUDGET))
+    if request.scope is not None:
+        await budgets.change(team_id=row.team_id, user_id=row.user_id, **vars(request))
+        note = _("Saved.")
+    return spending_message(await budgets.spending(row.team_id), budgets.budgets, slash=slash, note=note)
 
 
 BUDGET = free_subcommand(
@@ -214,6 +190,16 @@ async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id
         return (text if paused else again).format(slash=slash)
     resumed = await budgets.resume(team_id=team_id, user_id=user_id)
     return _("Paid searches are allowed again.") if resumed else _("Paid searches are not paused.")
+
+
+async def answer_switch(
+    request: None, context: CommandContext, *, name: str, admins: Admins, budgets: BudgetStore, slash: str
+) -> OutgoingMessage:
+    """Pause or resume spending for a question that an older version has accepted. Raises database errors."""
+    row = context.row
+    if not await admins.is_admin(row.user_id):
+        return text_message(_(FOR_ADMINS_TO_PAUSE))
+    return text_message(await switch_spending(name, budgets, row.team_id, row.user_id, slash))
 
 
 switch = partial(
@@ -326,13 +312,12 @@ class BudgetTable:
             first = (await with_first_budget(self._settings, connection)).budgets
         own = {(one.scope, one.subject): _in_file(one.amount) for one in lines}
         subjects = {"user": user_id, "channel": channel_id}
-        scopes: tuple[Scope, ...] = get_args(Scope)
         return [
             (
                 f"budget {_name_in_file(scope, '')}",
                 *self._level(scope, subjects.get(scope.removesuffix(WEEK), ""), own, first),
             )
-            for scope in scopes
+            for scope in ALL_SCOPES
         ]
 
     def _level(
@@ -388,15 +373,13 @@ async def admin_section(team_id: str, _: str, *, budgets: BudgetStore) -> list[B
 
 def budgets_section(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, paused: bool = False) -> list[Block]:
     """Render budgets with buttons to change them, and to pause or resume all spending."""
-    switch = button_element(_("Allow paid searches"), RESUME_SPENDING, "admin") if paused else _pause_button()
+    switch = button_element(_("Allow paid searches"), RESUME_SPENDING, "admin")
+    if not paused:
+        told = _("No paid search is made until an admin allows them again. People who ask are told so.")
+        confirm = confirmation(_("Pause paid searches?"), told, _("Pause"))
+        switch = button_element(_("Pause paid searches"), PAUSE_SPENDING, "admin") | {"confirm": confirm}
     change = button_element(_("Change budgets"), CHANGE_BUDGETS, "admin")
     return [*budget_blocks(lines, usual), actions(change, switch)]
-
-
-def _pause_button() -> Block:
-    told = _("No paid search is made until an admin allows them again. People who ask are told so.")
-    confirm = confirmation(_("Pause paid searches?"), told, _("Pause"))
-    return button_element(_("Pause paid searches"), PAUSE_SPENDING, "admin") | {"confirm": confirm}
 
 
 async def open_budgets(
@@ -411,7 +394,7 @@ def budgets_view(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, sl
     """Build the form with the current budgets: those set by admins, otherwise the `usual` ones in the settings."""
     amounts: dict[Scope, int | None] = {scope: usual.of(scope) for scope in ALL_SCOPES}
     amounts |= {line.scope: line.amount for line in lines if not line.subject}
-    shown: dict[str, str] = {scope: _shown(amount) for scope, amount in amounts.items()}
+    shown: dict[str, str] = {scope: "" if one is None else _in_file(one) for scope, one in amounts.items()}
     taken = _("Dollars such as 2.50, or off for no limit. Empty a field to go back to its default.")
     blocks = [
         context_block(taken),
@@ -419,10 +402,6 @@ def budgets_view(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, sl
         context_block(_("For one person or one channel, type `{slash} budget help`.").format(slash=slash)),
     ]
     return modal(CALLBACK_ID, _("Budgets"), blocks, submit=_("Save"), close=_("Cancel"), metadata=shown)
-
-
-def _shown(amount: int | None) -> str:
-    return "" if amount is None else format_amount(amount).removeprefix("$").replace(",", "")
 
 
 async def save_budgets(

@@ -180,6 +180,14 @@ NO_TEXT = N_("This message has no text that I can check.")
 MAY_BE_MORE = N_("I read at most 12,000 characters and eight claims of a message: this one may have more.")
 OWN_SENTENCES = N_("These are sentences of the message, because no model could read it.")
 
+_CHECKED = {
+    (True, True): N_("*Checked:* {message} of {author} in #{channel}"),
+    (True, False): N_("*Checked:* {message} of {author}"),
+    (False, True): N_("*Checked:* {message} in #{channel}"),
+    (False, False): N_("*Checked:* {message}"),
+}
+"""The text above the result, by whether the message's author and channel have names."""
+
 CALLBACK_ID = "check_modal"
 
 PROPOSE_SECONDS = 20.0
@@ -358,13 +366,7 @@ class _Message:
     @property
     def metadata(self) -> Mapping[str, str]:
         """The metadata of the modal."""
-        return {
-            "author": self.author,
-            "channel_name": self.channel_name,
-            "ts": self.ts,
-            "link": self.link,
-            "proposal": self.proposal,
-        }
+        return {name: value for name, value in vars(self).items() if name not in {"text", "channel"}}
 
 
 def text_of(message: Mapping[str, Any]) -> str:
@@ -402,9 +404,8 @@ def reading_view(message: _Message) -> View:
 def claims_view(message: _Message, proposed: ProposedClaims) -> View:
     """Build the modal with the claims, each in an input of its own."""
     if not proposed.claims:
-        return modal(
-            CALLBACK_ID, _(TITLE), [section(_(NOTHING_TO_CHECK)), _excerpt(message)], metadata=message.metadata
-        )
+        nothing = [section(_(NOTHING_TO_CHECK)), _excerpt(message)]
+        return modal(CALLBACK_ID, _(TITLE), nothing, metadata=message.metadata)
     inputs = [_input(number, claim) for number, claim in enumerate(proposed.claims[:MAX_CLAIMS], 1)]
     if len(inputs) < MAX_CLAIMS:
         inputs.append(_input(len(inputs) + 1, ""))
@@ -433,19 +434,10 @@ def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
     """Render the message above the result, which names the checked message."""
     author, channel, address = (str(metadata.get(name) or "") for name in ("author", "channel_name", "link"))
     what = link(address, _("a message")) if safe_url(address) else _("a message")
-    if author.strip():
-        text = (
-            _("*Checked:* {message} of {author} in #{channel}")
-            if channel.strip()
-            else _("*Checked:* {message} of {author}")
-        )
-    else:
-        text = _("*Checked:* {message} in #{channel}") if channel.strip() else _("*Checked:* {message}")
     whose, place = (escape(shorten(one_line(one), 80)) for one in (author, channel))
-    text = ", ".join(
-        filter(None, (text.format(message=what, author=whose, channel=place), slack_date(metadata.get("ts"))))
-    )
-    return spoken(section(text))
+    checked = _(_CHECKED[bool(author.strip()), bool(channel.strip())])
+    said = checked.format(message=what, author=whose, channel=place)
+    return spoken(section(", ".join(filter(None, (said, slack_date(metadata.get("ts")))))))
 
 
 def slack_date(ts: object) -> str:

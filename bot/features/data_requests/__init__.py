@@ -8,7 +8,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from tempfile import SpooledTemporaryFile
 
 from psycopg import Error
@@ -59,6 +58,22 @@ class OwnData:
     cancel_runs: Callable[[Sequence[str]], None]
     tell: Callable[[str, str, str], Awaitable[None]]
     exporting: set[tuple[str, str]] = field(default_factory=set)
+
+    def register(self, app: AsyncApp, context: ListenerContext) -> None:
+        """Listen to the buttons."""
+        button(app, context, EXPORT_OWN, self.export_for_click)
+        button(app, context, ERASE_OWN, self.erase_for_click)
+
+    async def export_for_click(self, click: Click, context: ListenerContext) -> ClickReply:
+        """Start sending a person their data."""
+        context.start(self.export(*person_of(click.body)))
+        return text_reply(
+            _("I’ll send it to our messages: a file with everything that I keep about you in this workspace.")
+        )
+
+    async def erase_for_click(self, click: Click, context: ListenerContext) -> None:
+        """Start erasing the data of a person who has confirmed this."""
+        context.start(self.erase(*person_of(click.body)))
 
     async def export(self, team_id: str, user_id: str) -> None:
         """Send a person their data as JSON lines, unless this is already in progress. Raises nothing."""
@@ -137,26 +152,6 @@ def home_buttons() -> tuple[Block, Block]:
     return button_block(_("Send me my data"), EXPORT_OWN, "home"), erase
 
 
-def register(app: AsyncApp, context: ListenerContext, *, own_data: OwnData) -> None:
-    """Listen to the buttons."""
-    button(app, context, EXPORT_OWN, partial(export_own, own_data=own_data))
-    button(app, context, ERASE_OWN, partial(erase_own, own_data=own_data))
-
-
-async def export_own(click: Click, context: ListenerContext, *, own_data: OwnData) -> ClickReply:
-    """Start sending a person their data."""
-    team, user = person_of(click.body)
-    context.start(own_data.export(team, user))
-    return text_reply(
-        _("I’ll send it to our messages: a file with everything that I keep about you in this workspace.")
-    )
-
-
-async def erase_own(click: Click, context: ListenerContext, *, own_data: OwnData) -> None:
-    """Start erasing the data of a person who has confirmed this."""
-    context.start(own_data.erase(*person_of(click.body)))
-
-
 def start(core: Core) -> Running:
     """Connect the buttons at the end of the home tab."""
     personal = OwnData(
@@ -166,7 +161,7 @@ def start(core: Core) -> Running:
         tell=core.home.tell,
     )
     return Running(
-        listeners=(partial(register, own_data=personal),),
+        listeners=(personal.register,),
         home_sections=(HomeSection(place="end", blocks=always(home_buttons)),),
     )
 

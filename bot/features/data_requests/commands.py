@@ -51,16 +51,6 @@ class Terminal:
         """Return the terminal of this process."""
         return cls(stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
 
-    @property
-    def is_a_persons(self) -> bool:
-        """Whether the input is a terminal, so that a person can reply to a question there."""
-        return self.stdin is not None and self.stdin.isatty()
-
-    @property
-    def shows_questions(self) -> bool:
-        """Whether a person would see a question."""
-        return self.stderr.isatty()
-
 
 async def export_people(store: PersonalDataStore, people: People, *, terminal: Terminal) -> int:
     """Write each row of these people as a line of JSON; return 1 if one of them has no data.
@@ -91,8 +81,8 @@ async def erase_people(
     stopped first. The data of each person is erased in one transaction, so the same command can continue an
     interrupted erasure.
     """
-    confirmed = confirmed or not terminal.is_a_persons
-    if not confirmed and not terminal.shows_questions:
+    confirmed = confirmed or terminal.stdin is None or not terminal.stdin.isatty()
+    if not confirmed and not terminal.stderr.isatty():
         terminal.stderr.write(NOT_CONFIRMED)
         return 2
     code = 0
@@ -150,15 +140,9 @@ def export(settings: Settings, parsed: Namespace) -> int:
 def erase(settings: Settings, parsed: Namespace) -> int:
     """Migrate the database, erase people's data from it, and cancel their runs at the configured services."""
     with open_migrated(settings, tell=say_aside) as database:
-        return asyncio.run(
-            run_erase(
-                settings,
-                _people(parsed),
-                confirmed=parsed.yes,
-                conninfo=database.conninfo,
-                terminal=Terminal.of_process(),
-            )
-        )
+        conninfo, terminal = database.conninfo, Terminal.of_process()
+        erasing = run_erase(settings, _people(parsed), confirmed=parsed.yes, conninfo=conninfo, terminal=terminal)
+        return asyncio.run(erasing)
 
 
 def _people(parsed: Namespace) -> People:
@@ -175,13 +159,8 @@ async def run_erase(settings: Settings, people: People, *, confirmed: bool, conn
                 with using_keys(await keys_of(team)):
                     await cancel_runs(providers, run_ids)
 
-        return await erase_people(
-            PersonalDataStore(pool),
-            people,
-            confirmed=confirmed,
-            cancel=cancel,
-            terminal=terminal,
-        )
+        store = PersonalDataStore(pool)
+        return await erase_people(store, people, confirmed=confirmed, cancel=cancel, terminal=terminal)
 
 
 def _own_keys(settings: Settings, pool: Pool) -> Callable[[str], Awaitable[OwnKeys | None]]:

@@ -12,9 +12,9 @@ from bot.blocks.elements import button
 from bot.feature import Core, Feature, Running
 from bot.features.digests import surface
 from bot.features.digests.model import DigestLimits
-from bot.features.digests.service import DigestRunner, DigestScheduler, DigestService, DigestStopper, StopNoticeCommand
+from bot.features.digests.service import DigestRunner, DigestScheduler, DigestService, StopNotices
 from bot.features.digests.store import DigestStore
-from bot.features.digests.surface import WATCH, HomeDigests, answer
+from bot.features.digests.surface import WATCH, answer
 from bot.model.message import HomeSection, always
 from bot.process import Periodic
 from bot.storage.questions import DatabaseRetry
@@ -28,41 +28,25 @@ def start(core: Core) -> Running:
     retry = DatabaseRetry(seconds=math.inf)
     limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
     stores = partial(DigestStore, many=settings.oauth_configured, in_lane=core.questions.in_lane)
-    services = partial(
-        DigestService,
-        timezone=core.users.timezone,
-        command_label=f"{core.slash} {WATCH.name}",
-        limits=limits,
-    )
+    label, language = f"{core.slash} {WATCH.name}", core.home.language
+    services = partial(DigestService, timezone=core.users.timezone, command_label=label, limits=limits)
     store = stores(core.work)
     service, before_ack = services(digests=store), services(digests=stores(core.acks))
-    stopper = DigestStopper(digests=store, database_retry=retry)
+    notices = StopNotices(digests=store, database_retry=retry, command_label=label, language=language)
     runner = DigestRunner(
-        digests=store,
-        admins=core.admins,
-        membership=core.users.membership,
-        stopper=stopper,
-        database_retry=retry,
-    )
-    notices = StopNoticeCommand(
-        digests=store,
-        database_retry=retry,
-        command_label=service.command_label,
-        language=core.home.language,
+        digests=store, admins=core.admins, membership=core.users.membership, notices=notices, database_retry=retry
     )
     scheduler = DigestScheduler(digests=store, disabled=limits.disabled, installed=lambda: core.admission.installed)
-    home, rows = HomeDigests(digests=service), surface.all_digests(service.list_all)
+    rows = surface.all_digests(service.list_all)
+    profiles = core.users.profiles
     return Running(
         commands=(replace(WATCH, answer=partial(answer, digests=service)), runner.command(), notices.command()),
-        listeners=(
-            partial(surface.register, profiles=core.users.profiles),
-            partial(surface.register_buttons, digests=before_ack, stopper=stopper, all_rows=rows),
-        ),
+        listeners=(partial(surface.register, profiles=profiles, digests=before_ack, notices=notices, all_rows=rows),),
         forms={WATCH.name: surface.open_from_command},
         home_sections=(
             HomeSection(place="top", blocks=always(lambda: [button(_("Set up a digest"), DIGEST, "home")])),
-            HomeSection(place="page", blocks=home.own),
-            HomeSection(place="admin_end", blocks=home.of_workspace),
+            HomeSection(place="page", blocks=partial(surface.own_section, digests=service)),
+            HomeSection(place="admin_end", blocks=partial(surface.admin_section, all_rows=rows)),
         ),
         periodic=(Periodic(name="scheduler", run=scheduler.run),),
         problems=service.problems,

@@ -79,7 +79,7 @@ def digest_result_message(
 
     `with_app` is set if the channel is known to be the person's direct message with the app.
     """
-    said = _result_lines(reply, command=command, channel=channel)
+    said = [*_result_lines(reply, channel=channel)]
     hint = _hint(reply, command=command, with_app=with_app)
     listed = reply.digests[:MAX_WITH_BUTTONS] if isinstance(reply, DigestList) else ()
     blocks = [section(said[0])] if listed else []
@@ -112,30 +112,25 @@ def next_run_text(digest: Digest) -> str:
     return _("next on {time}").format(time=format_slot(digest.next_at, tz=digest.spec.schedule.tz))
 
 
-def _result_lines(reply: DigestResult, *, command: str, channel: str) -> list[str]:
+def _result_lines(reply: DigestResult, *, channel: str) -> Iterator[str]:
     match reply:
         case Created(digest=digest, zone_known=known):
-            return [_created(digest), *([] if known else [_(NO_ZONE)])]
+            yield _created(digest)
+            if not known:
+                yield _(NO_ZONE)
         case Updated(action=action, digest=digest):
-            return [_updated(action, digest)]
-        case DigestList(digests=listed) if listed:
-            return [_("*Your digests*"), *(_entry(digest, channel) for digest in listed)]
-        case DigestList():
-            return [_("You have no digests yet.")]
-        case _:
-            return [_error(reply)]
-
-
-def _error(reply: LimitReached | AlreadyRunning | DigestNotFound | NotOwner) -> str:
-    match reply:
+            yield _updated(action, digest)
+        case DigestList(digests=listed):
+            yield _("*Your digests*") if listed else _("You have no digests yet.")
+            yield from (_entry(digest, channel) for digest in listed)
         case LimitReached():
-            return _limit_reached(reply)
+            yield _limit_reached(reply)
         case AlreadyRunning(digest=digest):
-            return _("{digest} is already running.").format(digest=digest_name(digest))
+            yield _("{digest} is already running.").format(digest=digest_name(digest))
         case DigestNotFound(number=number, numbers=numbers):
-            return _("This digest was deleted.") if number is None else _not_found(number, numbers)
+            yield _("This digest was deleted.") if number is None else _not_found(number, numbers)
         case NotOwner():
-            return _("Only the person who set up this digest can change it.")
+            yield _("Only the person who set up this digest can change it.")
 
 
 def _created(digest: Digest) -> str:
@@ -194,7 +189,10 @@ def _cost(digest: Digest) -> Iterator[str]:
 def _hint(reply: DigestResult, *, command: str, with_app: bool) -> str:
     match reply:
         case Created(digest=digest) if not with_app:
-            return _after_creation(command, direct=digest.channel_id.startswith("D"))
+            where = _("In a channel, add me first with `/invite` if I’m not a member yet.")
+            if digest.channel_id.startswith("D"):
+                where = _("I can post in a direct message only if it is the one with me.")
+            return f"{where} {_list_hint(command)}"
         case Created() | LimitReached(channel=False) | LimitReached(share=True):
             return _list_hint(command)
         case Updated(action=DigestAction.PAUSE, digest=digest):
@@ -210,23 +208,15 @@ def owner_gone_message(subject: str, *, command: str) -> OutgoingMessage:
     """Render the notice that a digest was deleted because its owner's account is closed; `subject` is its title."""
     text = _("*The digest “{title}” has ended.* The account of the person who set it up is closed.")
     below = context(_("`{command}` sets up a new one.").format(command=command))
-    return _message(text.format(title=digest_title(subject)), below)
+    return spoken(section(text.format(title=digest_title(subject))), below)
 
 
-def _message(text: str, *below: Block) -> OutgoingMessage:
-    return spoken(section(text), *below)
-
-
-def redirected_message(digest: Digest, *, reason: str) -> OutgoingMessage:
-    """Render the notice that a digest comes as a direct message this time; `reason` is a sentence."""
+def not_posted_message(digest: Digest, *, reason: str, skipped: bool) -> OutgoingMessage:
+    """Render the notice that a run was skipped, or that it comes as a direct message; `reason` is a sentence."""
     text = _("*{digest} couldn’t be posted in its channel*, so here it is. {reason}")
-    return _message(text.format(digest=digest_name(digest), reason=escape(reason)))
-
-
-def skipped_message(digest: Digest, *, reason: str) -> OutgoingMessage:
-    """Render the notice that a run was skipped; `reason` is a sentence."""
-    text = _("*{digest} was skipped.* {reason}").format(digest=digest_name(digest), reason=escape(reason))
-    return _message(text)
+    if skipped:
+        text = _("*{digest} was skipped.* {reason}")
+    return spoken(section(text.format(digest=digest_name(digest), reason=escape(reason))))
 
 
 def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
@@ -248,10 +238,9 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
         return ()
     if not report.stories or report.summary is None:
         return (_nothing_new(report),)
-    entries = [block for number, story in enumerate(report.stories, 1) for block in story_blocks(number, story)]
-    above = [_header(report), *_late(report), *warning_blocks([news_stand_in(report.summary)])]
-    blocks = [*above, *entries, *notes_block(report.summary.notes), digest_buttons(report.digest.id)]
-    return messages.pack(blocks)
+    blocks = [_header(report), *_late(report), *warning_blocks([news_stand_in(report.summary)])]
+    blocks += [block for number, story in enumerate(report.stories, 1) for block in story_blocks(number, story)]
+    return messages.pack([*blocks, *notes_block(report.summary.notes), digest_buttons(report.digest.id)])
 
 
 def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
@@ -266,7 +255,7 @@ def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, refer
 def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> OutgoingMessage:
     """Render the notice that a digest was stopped; `reason` is a sentence."""
     text = _("*{digest} has stopped.* {reason}").format(digest=digest_name(digest), reason=escape(reason))
-    return _message(text, context(_resume_hint(command, digest.number)))
+    return spoken(section(text), context(_resume_hint(command, digest.number)))
 
 
 def digest_buttons(digest_id: UUID) -> Block:
@@ -293,8 +282,7 @@ def _nothing_new(report: DigestReport) -> OutgoingMessage:
     since = _since(report)
     said = _("Nothing new {since}.").format(since=since) if since else _("Nothing new.")
     line = f"*{digest_title(report.digest.title)}* · {said}"
-    blocks = (section(line), *_late(report), digest_buttons(report.digest.id))
-    return spoken(*blocks)
+    return spoken(section(line), *_late(report), digest_buttons(report.digest.id))
 
 
 def _since(report: DigestReport) -> str:
@@ -319,15 +307,6 @@ def _button(action: DigestAction, digest_id: UUID) -> Block:
         confirm = confirmation(_("Delete this digest?"), told, _("Delete"))
         return {"type": "overflow", "action_id": action_id, "options": options, "confirm": confirm}
     return button(label, action_id, value)
-
-
-def _after_creation(slash: str, *, direct: bool) -> str:
-    where = (
-        _("I can post in a direct message only if it is the one with me.")
-        if direct
-        else _("In a channel, add me first with `/invite` if I’m not a member yet.")
-    )
-    return f"{where} {_list_hint(slash)}"
 
 
 def _not_found(number: int, numbers: Sequence[int]) -> str:
@@ -357,7 +336,7 @@ def _own(one: Digest) -> Iterator[Block]:
     # The line is rich text, because `sanitize_view` allows no mention in mrkdwn. Slack replaces the id by the channel's
     # name for people who may know it.
     direct = one.channel_id.startswith("D")
-    place = leaf(_("in our direct messages")) if direct else {"type": "channel", "channel_id": one.channel_id}
+    place = leaf(_("in our direct messages")) if direct else channel(one.channel_id)
     failed = _("the last one failed, “Run now” tries again") if one.failed else ""
     facts = " · ".join(filter(None, (failed, text_with_zone(one.spec.schedule), next_run_text(one))))
     facts = f"{facts} · " if direct else _("{facts} · in ").format(facts=facts)
@@ -377,13 +356,15 @@ def workspace_blocks(digests: Sequence[Digest]) -> Iterator[Block]:
 
 def workspace_rows(digests: Iterable[Digest]) -> list[Block]:
     """Return digests, each with a button that stops it if it is active."""
-    return [block for digest in digests for block in _of_workspace(digest)]
-
-
-def _of_workspace(digest: Digest) -> Iterator[Block]:
-    yield {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [*_digest_line(digest)]}]}
-    if digest.state is State.ACTIVE:
-        yield actions(_stop_button(digest))
+    told = _("Its owner is told that an admin stopped it, and can resume it.")
+    confirm = {"confirm": confirmation(_("Stop this digest?"), told, _("Stop"))}
+    blocks: list[Block] = []
+    for digest in digests:
+        line = {"type": "rich_text_section", "elements": [*_digest_line(digest)]}
+        blocks.append({"type": "rich_text", "elements": [line]})
+        if digest.state is State.ACTIVE:
+            blocks.append(actions(button(_("Stop"), STOP_DIGEST, str(digest.id)) | confirm))
+    return blocks
 
 
 def _digest_line(digest: Digest) -> Iterator[Block]:
@@ -401,9 +382,3 @@ def _digest_line(digest: Digest) -> Iterator[Block]:
     yield channel(digest.channel_id)
     if cost := money(format_dollars(digest.cost_usd)):
         yield leaf(_(" · {cost} in 30 days").format(cost=cost))
-
-
-def _stop_button(digest: Digest) -> Block:
-    told = _("Its owner is told that an admin stopped it, and can resume it.")
-    confirm = confirmation(_("Stop this digest?"), told, _("Stop"))
-    return button(_("Stop"), STOP_DIGEST, str(digest.id)) | {"confirm": confirm}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
 from uuid import UUID, uuid4
 
 from bot.clock import utc_now
@@ -40,9 +39,8 @@ from bot.features.digests.rendering import (
     digest_failed_message,
     digest_messages,
     digest_stopped_message,
+    not_posted_message,
     owner_gone_message,
-    redirected_message,
-    skipped_message,
     undeliverable_message,
 )
 from bot.features.digests.store import DigestStore, PostedHistory, RecordResult
@@ -133,30 +131,27 @@ class DigestService:
         return await self._apply(action, digest, by=by) if owners else NotOwner()
 
     async def _apply(self, action: DigestAction, digest: Digest, *, by: str) -> DigestResult:
+        now = self.now()
         match action:
             case DigestAction.RUN | DigestAction.RESUME if self.limits.disabled:
                 return LimitReached(limit=0, channel=False)
             case DigestAction.RUN:
-                return await self._run(digest, by=by)
+                asked = Trigger.MANUAL
+                run = DigestRun(digest_id=digest.id, trigger=asked, earliest_slot=now, slot=now, title=digest.title)
+                question = run_question(run, digest, id=uuid4(), key=by)
+                if not await self.digests.start_manual(digest.id, question, now=now):
+                    return AlreadyRunning(digest=digest)
             case DigestAction.DELETE:
                 await self.digests.delete(digest.id)
-                return Updated(action=action, digest=digest)
-            case DigestAction.RESUME if digest.state is State.ACTIVE:
-                return Updated(action=action, digest=digest)
-            case DigestAction.RESUME:
-                return await self._set_state(action, digest, State.ACTIVE, next_slot(digest.spec.schedule, self.now()))
             case DigestAction.PAUSE:
-                return await self._set_state(action, digest, State.PAUSED, None)
+                digest = await self._set_state(digest, State.PAUSED, None)
+            case DigestAction.RESUME if digest.state is not State.ACTIVE:
+                digest = await self._set_state(digest, State.ACTIVE, next_slot(digest.spec.schedule, now))
+        return Updated(action=action, digest=digest)
 
-    async def _set_state(self, action: DigestAction, digest: Digest, state: State, next_at: datetime | None) -> Updated:
+    async def _set_state(self, digest: Digest, state: State, next_at: datetime | None) -> Digest:
         await self.digests.set_state(digest.id, state, next_at=next_at)
-        return Updated(action=action, digest=replace(digest, state=state, next_at=next_at))
-
-    async def _run(self, digest: Digest, *, by: str) -> Updated | AlreadyRunning:
-        now = self.now()
-        run = DigestRun(digest_id=digest.id, trigger=Trigger.MANUAL, earliest_slot=now, slot=now, title=digest.title)
-        begun = await self.digests.start_manual(digest.id, run_question(run, digest, id=uuid4(), key=by), now=now)
-        return Updated(action=DigestAction.RUN, digest=digest) if begun else AlreadyRunning(digest=digest)
+        return replace(digest, state=state, next_at=next_at)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,9 +233,8 @@ def _question(command: str, text: str, *, id: UUID, key: str, owner: Owner, chan
         surface=DIGEST_SURFACE,
         command=command,
         text=text,
-        team_id=owner.team_id,
         channel_id=channel_id,
-        user_id=owner.user_id,
+        **vars(owner),
     )
 
 
@@ -307,19 +301,19 @@ def parse_notice(text: str) -> StopNotice:
     return StopNotice(digest_id=UUID(digest_id), reason_code=word, title="".join(title))
 
 
-def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
+def notice_question(notice: StopNotice, *, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
     """Return the question of a notice.
 
     `by` is the id of the notice's cause, such as the question of a run. A cause has one notice, even if it
     occurs again.
     """
     key = f"{notice.digest_id}:notice:{by}"
-    return _question(NOTICE_COMMAND, notice.text, id=id, key=key, owner=owner, channel_id=channel_id)
+    return _question(NOTICE_COMMAND, notice.text, id=uuid4(), key=key, owner=owner, channel_id=channel_id)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StopNoticeCommand:
-    """Posts stop notices to the owner, or in the channel if the owner has left.
+class StopNotices:
+    """Stops digests that cannot be posted, and tells the owner, or the channel if the owner has left.
 
     `command_label` is the command to type. `language` returns the language of a person.
     """
@@ -353,24 +347,14 @@ class StopNoticeCommand:
         if notice.reason_code == OWNER_LEFT:
             return (owner_gone_message(notice.title, command=self.command_label),)
         digest = await self.database_retry(lambda: self.digests.get(notice.digest_id, now=utc_now()))
+        if digest is None:
+            return ()
         with speaking(await self.language(context.row.user_id)):
-            return () if digest is None else self._render(digest, notice)
-
-    def _render(self, digest: Digest, notice: StopNotice) -> tuple[OutgoingMessage, ...]:
-        reason = notice.reason(digest.channel_id)
-        if digest.state is State.STOPPED:
-            return (digest_stopped_message(digest, reason=reason, command=self.command_label),)
-        if notice.reason_code in {OWNER_LEFT_CHANNEL, OWNER_MAY_NOT_ASK, OWNER_NOT_FOUND}:
-            return (skipped_message(digest, reason=reason),)
-        return (redirected_message(digest, reason=reason),)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DigestStopper:
-    """Stops digests that cannot be posted."""
-
-    digests: DigestStore
-    database_retry: DatabaseRetry
+            reason = notice.reason(digest.channel_id)
+            if digest.state is State.STOPPED:
+                return (digest_stopped_message(digest, reason=reason, command=self.command_label),)
+            skipped = notice.reason_code in {OWNER_LEFT_CHANNEL, OWNER_MAY_NOT_ASK, OWNER_NOT_FOUND}
+            return (not_posted_message(digest, reason=reason, skipped=skipped),)
 
     async def on_channel_closed(self, row: QuestionRow, error: str) -> None:
         """Stop the digest of a run, since Slack does not let the app post in its channel; `error` is Slack's error.
@@ -401,7 +385,7 @@ class DigestStopper:
         if digest is None or digest.owner.team_id not in teams:
             return None
         notice = StopNotice(digest_id=digest.id, reason_code=STOPPED_BY_ADMIN)
-        question = notice_question(notice, id=uuid4(), by=uuid4(), owner=digest.owner, channel_id=digest.channel_id)
+        question = notice_question(notice, by=uuid4(), owner=digest.owner, channel_id=digest.channel_id)
         change = Change(
             team_id=digest.owner.team_id,
             user_id=user_id,
@@ -415,10 +399,10 @@ class DigestStopper:
         return digest
 
     async def _end(self, notice: StopNotice, *, by: UUID, owner: Owner, channel_id: str) -> None:
-        question = notice_question(notice, id=uuid4(), by=by, owner=owner, channel_id=channel_id)
+        question = notice_question(notice, by=by, owner=owner, channel_id=channel_id)
         # Without an owner, a digest could not be deleted by anyone, and would count towards the limit of its channel.
         deleted = notice.reason_code == OWNER_LEFT
-        end = self.digests.delete_with_notice if deleted else self.digests.stop
+        end = self.digests.delete if deleted else self.digests.stop
         if await self.database_retry(lambda: end(notice.digest_id, question)):
             extra = {"digest": str(notice.digest_id), "error": notice.reason_code}
             log.warning("digest.deleted" if deleted else "digest.stopped", extra=extra)
@@ -428,14 +412,6 @@ _BATCH = 8
 """Fingerprints compared in one step, which takes some milliseconds."""
 _PAUSE_SECONDS = 0.01
 """Pause after each step, so that listeners can run."""
-
-
-class FindUnseen(Protocol):
-    """Finds new stories."""
-
-    def __call__(self, stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
-        """Return the stories that match none of the fingerprints in `seen`; `among` are all stories of the answer."""
-        ...
 
 
 STOP_REASONS = {
@@ -462,10 +438,10 @@ class DigestRunner:
     digests: DigestStore
     admins: Admins
     membership: Callable[[str, str], Awaitable[Membership]]
-    stopper: DigestStopper
+    notices: StopNotices
     database_retry: DatabaseRetry
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    find_unseen: FindUnseen = unseen
+    find_unseen: Callable[..., Sequence[Story]] = unseen
     _comparing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def command(self) -> Command[DigestRun, DigestReport | None]:
@@ -483,7 +459,7 @@ class DigestRunner:
                 subject=run.title, digest_id=run.digest_id, sentence=_(sentence), reference=reference
             ),
             prefer=lambda run, settings: replace(run, filters=settings.filters(run.filters, language=True)),
-            on_closed=self.stopper.on_channel_closed,
+            on_closed=self.notices.on_channel_closed,
         )
 
     async def run(self, run: DigestRun, context: CommandContext) -> DigestReport | None:
@@ -512,7 +488,7 @@ class DigestRunner:
     async def _can_reach_owner(self, digest: Digest, *, by: UUID) -> bool:
         membership = await self.membership(digest.owner.user_id, digest.channel_id)
         if reason := STOP_REASONS.get(membership):
-            await self.stopper.on_owner_barred(digest, reason, by=by)
+            await self.notices.on_owner_barred(digest, reason, by=by)
         if membership is Membership.APP_REMOVED:
             log.warning("digest.not_made", extra={"digest": str(digest.id), "error": "app not let in"})
         return membership is Membership.MEMBER
@@ -537,7 +513,7 @@ class DigestRunner:
                 )
             )
         if not allowed:
-            await self.stopper.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.row.id)
+            await self.notices.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.row.id)
         return allowed
 
     async def _with_summary(self, report: DigestReport, context: CommandContext, *, filters: Filters) -> DigestReport:

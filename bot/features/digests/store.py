@@ -205,7 +205,9 @@ class DigestStore:
             counts = await _fetch_one(connection, COUNTS, values) or {}
             if full := limits.reached(**counts, direct=channel_id.startswith("D")):
                 return full
-            await connection.execute(CREATE, values | _columns(spec))
+            columns = vars(spec.schedule) | {"days": sorted(spec.schedule.days), "category": spec.category}
+            columns |= {"topic": storable(spec.topic), "silence": sorted(spec.report_empty_on)}
+            await connection.execute(CREATE, values | columns)
         return None
 
     async def get(self, id: UUID, *, now: datetime) -> Digest | None:
@@ -241,15 +243,11 @@ class DigestStore:
                 await record_change(connection, by_admin)
         return stopped
 
-    async def delete(self, id: UUID) -> None:
-        """Delete a digest."""
-        await self._pool.execute(DELETE, {"id": id})
-
-    async def delete_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
+    async def delete(self, id: UUID, notice: NewQuestion | None = None) -> bool:
         """Delete a digest and insert the question of its notice, in one transaction; return False if it is gone."""
         async with self._pool.transaction() as connection:
             ended = await _fetch_one(connection, DELETE, {"id": id}) is not None
-            if ended:
+            if ended and notice is not None:
                 await self._ask(connection, notice)
         return ended
 
@@ -313,9 +311,8 @@ class DigestStore:
     async def _ask(self, connection: AsyncConnection[DictRow], question: NewQuestion) -> bool:
         if self._in_lane is not None:
             question = await self._in_lane(question)
-        return (
-            await _fetch_one(connection, queries.INSERT, vars(question) | {"text": storable(question.text)}) is not None
-        )
+        values = vars(question) | {"text": storable(question.text)}
+        return await _fetch_one(connection, queries.INSERT, values) is not None
 
     async def posted(self, id: UUID, *, question_id: UUID, now: datetime, cursor: int = 0) -> PostedHistory:
         """Return the stories that other runs of a digest have posted after a cursor."""
@@ -339,11 +336,11 @@ class DigestStore:
         """
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
         async with self._pool.transaction() as connection:
-            digest = await (await connection.execute(LOCK, values)).fetchone()
+            digest = await _fetch_one(connection, LOCK, values)
             await connection.execute(FORGET_STORIES, values)
             if digest is None or not (manual or digest["state"] == State.ACTIVE):
                 return RecordResult.INACTIVE
-            if await (await connection.execute(POSTED_STORIES, values)).fetchone():
+            if await _fetch_one(connection, POSTED_STORIES, values):
                 return RecordResult.CONFLICT
             await connection.execute(RECORD_STORIES, values | {"fingerprints": list(map(storable, fingerprints))})
             await connection.execute(MARK_SEARCHED, values)
@@ -360,18 +357,6 @@ async def _fetch_one(
     connection: AsyncConnection[DictRow], query: LiteralString, values: Mapping[str, Any]
 ) -> DictRow | None:
     return await (await connection.execute(query, values)).fetchone()
-
-
-def _columns(spec: DigestSpec) -> dict[str, Any]:
-    schedule = spec.schedule
-    return {
-        "category": spec.category,
-        "topic": storable(spec.topic),
-        "days": sorted(schedule.days),
-        "at": schedule.at,
-        "zone": schedule.zone,
-        "silence": sorted(spec.report_empty_on),
-    }
 
 
 def _digest(row: Mapping[str, Any]) -> Digest:

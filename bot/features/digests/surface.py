@@ -58,7 +58,7 @@ from bot.features.digests.rendering import (
     workspace_blocks,
     workspace_rows,
 )
-from bot.features.digests.service import DigestService, DigestStopper
+from bot.features.digests.service import DigestService, StopNotices
 from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     UNKNOWN_ANSWER,
@@ -85,6 +85,7 @@ from bot.views.base import (
     changes,
     errors,
     modal,
+    open_for_click,
     open_modal,
     shown_problem,
     shows,
@@ -164,7 +165,9 @@ def parse(text: str) -> WatchRequest:
     arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split() or [""]
     if first.casefold() == LIST:
-        return _parse_list(rest)
+        if rest:
+            raise UsageError(no_text(LIST))
+        return ListDigests()
     if first.casefold() in set(DigestAction):
         return ChangeDigest(action=DigestAction(first.casefold()), number=_parse_number(first.casefold(), rest))
     zone = arguments.one(ZONE.name)
@@ -190,12 +193,6 @@ async def answer(request: WatchRequest, context: CommandContext, *, digests: Dig
     return digest_result_message(
         reply, command=digests.command_label, channel=row.channel_id, with_app=row.surface == "im"
     )
-
-
-def _parse_list(rest: list[str]) -> ListDigests:
-    if rest:
-        raise UsageError(no_text(LIST))
-    return ListDigests()
 
 
 def _parse_number(action: str, rest: list[str]) -> int:
@@ -356,11 +353,22 @@ ZONE_SECONDS = 0.6
 MAX_TOPIC = 1_000
 
 
-def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> None:
-    """Listen to the button that opens the form, to its changes, and to its submission."""
+def register(
+    app: AsyncApp,
+    context: ListenerContext,
+    *,
+    profiles: Profiles,
+    digests: DigestService,
+    notices: StopNotices,
+    all_rows: AllRows[Digest],
+) -> None:
+    """Listen to the button that opens the form, to the form, and to the buttons of digests."""
     button(app, context, DIGEST, partial(open_from_button, profiles=profiles))
     submission(app, context, CALLBACK_ID, create, first_input=TOPIC)
     changes(app, context, (WHEN, MORE), partial(change_form, profiles=profiles))
+    button(app, context, _ACTIONS, partial(apply_button, digests=digests))
+    button(app, context, STOP_DIGEST, for_admins(partial(stop_digest, notices=notices, all_rows=all_rows)))
+    all_rows.register(app, context)
 
 
 async def open_from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
@@ -389,8 +397,7 @@ async def open_from_button(click: Click, context: ListenerContext, *, profiles: 
     metadata = _here(url=click.response_url or "", channel=click.channel, name=name) | {"more": True}
     entered = {TOPIC: news.topic, CATEGORY: news.category, WHEN: EVERY_WEEKDAY}
     view = digest_view(metadata=metadata, entered=entered, zone=await _zone(click.user, profiles))
-    problem = await open_modal(context, click.trigger_id, view)
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, view)
 
 
 async def change_form(changed: Submission, context: ListenerContext, *, profiles: Profiles) -> None:
@@ -486,20 +493,15 @@ async def create(submitted: Submission, context: ListenerContext) -> Response | 
 _ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
 
-@dataclass(frozen=True, kw_only=True)
-class HomeDigests:
-    """The digests on the home tab: a person's own, and everyone's on the page for admins."""
+async def own_section(team_id: str, user_id: str, *, digests: DigestService) -> Sequence[Block]:
+    """Return a person's digests for the home tab. Raises database errors."""
+    return home_blocks((await digests.list_digests(Owner(team_id=team_id, user_id=user_id))).digests)
 
-    digests: DigestService
 
-    async def own(self, team_id: str, user_id: str) -> Sequence[Block]:
-        """Return a person's digests. Raises database errors."""
-        return home_blocks((await self.digests.list_digests(Owner(team_id=team_id, user_id=user_id))).digests)
-
-    async def of_workspace(self, team_id: str, __: str) -> Sequence[Block]:
-        """Return the digests of a workspace. Raises database errors."""
-        digests = await self.digests.list_all(team_id)
-        return [*workspace_blocks(digests), *all_digests(self.digests.list_all).buttons(digests)]
+async def admin_section(team_id: str, __: str, *, all_rows: AllRows[Digest]) -> Sequence[Block]:
+    """Return the digests of a workspace for the page for admins. Raises database errors."""
+    digests = await all_rows.read(team_id)
+    return [*workspace_blocks(digests), *all_rows.buttons(digests)]
 
 
 def all_digests(read: Callable[[str], Awaitable[Sequence[Digest]]]) -> AllRows[Digest]:
@@ -509,41 +511,22 @@ def all_digests(read: Callable[[str], Awaitable[Sequence[Digest]]]) -> AllRows[D
     )
 
 
-def register_buttons(
-    app: AsyncApp,
-    context: ListenerContext,
-    *,
-    digests: DigestService,
-    stopper: DigestStopper,
-    all_rows: AllRows[Digest],
-) -> None:
-    """Listen to the buttons of digests."""
-    button(app, context, _ACTIONS, partial(apply_button, digests=digests))
-    button(app, context, STOP_DIGEST, for_admins(partial(stop_digest, stopper=stopper, all_rows=all_rows)))
-    all_rows.register(app, context)
-
-
 async def apply_button(click: Click, __: ListenerContext, *, digests: DigestService) -> ClickReply:
     """Apply a digest's button and reply with the result."""
-    result = await _apply(click, digests)
+    result: DigestResult = DigestNotFound()
+    if click.id is not None:
+        action = DigestAction(click.action_id.removeprefix(ACTION_PREFIX))
+        by = str(click.action.get("action_ts", ""))
+        result = await digests.apply_button(action, click.id, user_id=click.user, teams=click.teams, by=by)
+        log.info("digest.clicked", extra={"digest": str(click.id), "state": type(result).__name__})
     return ClickReply(message=digest_result_message(result, command=digests.command_label, channel=click.channel))
 
 
-async def _apply(click: Click, digests: DigestService) -> DigestResult:
-    if click.id is None:
-        return DigestNotFound()
-    action = DigestAction(click.action_id.removeprefix(ACTION_PREFIX))
-    by = str(click.action.get("action_ts", ""))
-    result = await digests.apply_button(action, click.id, user_id=click.user, teams=click.teams, by=by)
-    log.info("digest.clicked", extra={"digest": str(click.id), "state": type(result).__name__})
-    return result
-
-
 async def stop_digest(
-    click: Click, context: ListenerContext, *, stopper: DigestStopper, all_rows: AllRows[Digest]
+    click: Click, context: ListenerContext, *, notices: StopNotices, all_rows: AllRows[Digest]
 ) -> ClickReply:
     """Stop another person's digest, for an admin."""
-    digest = await stopper.stop_for_admin(click.id, click.user, click.teams) if click.id is not None else None
+    digest = await notices.stop_for_admin(click.id, click.user, click.teams) if click.id is not None else None
     all_rows.show_again(click, context)
     return text_reply(
         _("This digest no longer exists.") if digest is None else _("The digest is stopped, and I’ll tell its owner.")

@@ -36,8 +36,10 @@ from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     Click,
     ClickReply,
+    as_uuid,
     button,
     command_of,
+    find_question,
     menu,
     own_question,
     text_reply,
@@ -229,9 +231,8 @@ async def open_answer(click: Click, context: ListenerContext) -> ClickReply | No
             log.info("permalink.slow", extra=row.ids)
     messages = row.messages or ()
     length = sum(len(str(message.blocks)) for message in messages)
-    blocks = [*await run_in_thread_if_long(length, answer_blocks, messages), *_buttons(messages)]
-    if address is not None:
-        blocks = [section(link(address, _("Open it in Slack"))), *blocks]
+    blocks = [] if address is None else [section(link(address, _("Open it in Slack")))]
+    blocks += [*await run_in_thread_if_long(length, answer_blocks, messages), *_buttons(messages)]
     return await open_for_click(click, context, modal(ANSWER_MODAL, _("Answer"), blocks))
 
 
@@ -312,10 +313,7 @@ async def delete_question(
     submitted: Submission, context: ListenerContext, *, delete: Callable[[QuestionRow], None]
 ) -> Response | None:
     """Start deleting a question of the person who submits, with its messages."""
-    try:
-        row = await context.questions.get(UUID(str(submitted.metadata.get("question"))))
-    except ValueError:
-        row = None
+    row = await find_question(as_uuid(submitted.metadata.get("question")), context, needs_text=False)
     if row is None:
         return CLOSES_ALL
     if row.user_id != submitted.user or row.team_id not in submitted.teams:
@@ -372,7 +370,11 @@ def home_blocks(
     blocks = [
         header(_("Ask the web, with sources")),
         section(welcome.format(slash=slash)),
-        _first_row(top, for_admin=problems is not None),
+        actions(
+            button_block(_("Ask a question"), "ask_anything", "home") | {"style": "primary"},
+            *top,
+            *([] if problems is None else [button_block(_("For admins"), FOR_ADMINS, "open")]),
+        ),
     ]
     if notice:
         blocks.append(context_block(notice))
@@ -385,25 +387,13 @@ def home_blocks(
     if not (data.recent or data.page):
         examples = " ".join(_("“{text}”").format(text=_(label)) for label in LINES)
         blocks.append(section(_("Nothing yet. Ask me, for example: {examples}").format(examples=examples)))
-    blocks += _pages(data)
-    blocks += sections
+    turns = {_("Newer questions"): data.page - 1} if data.page else {}
+    turns |= {_("Earlier questions"): data.page + 1} if data.earlier else {}
+    blocks += [*page_turns(HOME_PAGE, turns), *sections]
     month = _("This month: {used}.").format(used=used(data.questions, questions, data.cost))
     kept = ngettext("I keep your texts for {count} day.", "I keep your texts for {count} days.", retention_days)
     facts = [*([month] if data.questions or data.cost else []), kept if retention_days else _("I keep no texts.")]
     return [*blocks, context_block(" ".join(facts)), *([actions(*end)] if end else [])]
-
-
-def _pages(data: HomeData) -> list[Block]:
-    turns = {_("Newer questions"): data.page - 1} if data.page else {}
-    return page_turns(HOME_PAGE, turns | ({_("Earlier questions"): data.page + 1} if data.earlier else {}))
-
-
-def _first_row(top: Sequence[Block], *, for_admin: bool) -> Block:
-    return actions(
-        button_block(_("Ask a question"), "ask_anything", "home") | {"style": "primary"},
-        *top,
-        *([button_block(_("For admins"), FOR_ADMINS, "open")] if for_admin else []),
-    )
 
 
 def _shown(text: str) -> str:
@@ -422,13 +412,9 @@ def _running(one: RunningQuestion, texts: Mapping[UUID, str], slash: str) -> Blo
 
 def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
     sources = ngettext("{count} source", "{count} sources", one.sources) if one.sources else ""
-    facts = (
-        short_moment(datetime.fromtimestamp(one.at, UTC)),
-        _(_ENDS.get(one.state, "")),
-        sources,
-    )
-    choices = [(value, _(label)) for value, label in MENU.items() if one.kept or value != RECHECK]
-    options = [{"text": plain(label), "value": value} for value, label in choices]
+    facts = (short_moment(datetime.fromtimestamp(one.at, UTC)), _(_ENDS.get(one.state, "")), sources)
+    offered = {value: label for value, label in MENU.items() if one.kept or value != RECHECK}
+    options = [{"text": plain(_(label)), "value": value} for value, label in offered.items()]
     menu = {"type": "overflow", "action_id": "more", "options": options}
     return _with(
         f"*{_shown(texts.get(one.id, ''))}*\n{' · '.join(filter(None, facts))}", menu, block_id=f"{HOME_BLOCK}{one.id}"

@@ -302,10 +302,8 @@ class AdminStore:
         sums: dict[str, dict[str, Use]] = {name: {} for name in _KINDS.values()}
         for row in [*past, *await self._sums(team_id, today, today + timedelta(days=2))]:
             known = sums[_KINDS[row["kind"]]]
-            before = known.get(row["name"], Use(name=row["name"], count=0, cost=0))
-            known[row["name"]] = Use(
-                name=row["name"], count=before.count + row["count"], cost=before.cost + row["cost"]
-            )
+            name, before = row["name"], known.get(row["name"], Use(name="", count=0, cost=0))
+            known[name] = Use(name=name, count=before.count + row["count"], cost=before.cost + row["cost"])
         days = sorted(sums.pop("days").values(), key=lambda one: one.name, reverse=True)
         return WorkspaceUse(
             days=days,
@@ -318,18 +316,14 @@ class AdminStore:
 
     async def _past_sums(self, team_id: str, today: date) -> Sequence[DictRow]:
         day, at, before, rows = self._past.get(team_id, (date.min, 0.0, None, ()))
-        erased_at = await self._erased_at(team_id)
-        if day != today or before != erased_at or self._clock() - at > PAST_SECONDS:
+        (erased,) = await self._pool.fetch_all(_ERASED_AT, {"team_id": team_id})
+        if day != today or before != erased["at"] or self._clock() - at > PAST_SECONDS:
             rows = await self._sums(team_id, today.replace(day=1), today)
-            self._past[team_id] = (today, self._clock(), erased_at, rows)
+            self._past[team_id] = (today, self._clock(), erased["at"], rows)
         self._past.move_to_end(team_id)
         if len(self._past) > MAX_WORKSPACES:
             self._past.popitem(last=False)
         return rows
-
-    async def _erased_at(self, team_id: str) -> datetime | None:
-        row = await self._pool.fetch_one(_ERASED_AT, {"team_id": team_id})
-        return None if row is None else row["at"]
 
     async def _sums(self, team_id: str, first: date, end: date) -> Sequence[DictRow]:
         since, until = (datetime.combine(day, time(), UTC) for day in (first, end))

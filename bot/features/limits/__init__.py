@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from bot.feature import Core, Feature, Running
-from bot.features.limits.command import LIMITS, LimitsCommand, LimitStore, LimitTable, admin_section, register
+from bot.features.limits import command
+from bot.features.limits.command import LIMITS, LimitStore, LimitTable
 from bot.model.message import HomeSection
 from bot.storage.audit_chain import AuditStore
 from bot.storage.questions import fair_share
@@ -20,10 +22,10 @@ def start(core: Core) -> Running:
         N_("Digests per person"): str(core.settings.digests_per_user),
         N_("Digests in a channel"): str(core.settings.digests_per_channel),
     }
-    section = partial(admin_section, store=store, fixed=fixed, services=core.service_limits)
+    section = partial(command.admin_section, store=store, fixed=fixed, services=core.service_limits)
     return Running(
-        commands=(LimitsCommand(admins=core.admins, store=store, slash=core.slash).command(),),
-        listeners=(partial(register, store=before_ack, audit=AuditStore(core.acks)),),
+        commands=(replace(LIMITS, answer=partial(command.answer, admins=core.admins, store=store, slash=core.slash)),),
+        listeners=(partial(command.register, store=before_ack, audit=AuditStore(core.acks)),),
         home_sections=(HomeSection(place="admin", blocks=section),),
     )
 

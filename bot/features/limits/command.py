@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, LiteralString, cast, get_args
 
@@ -20,7 +20,7 @@ from bot.blocks.elements import section, spoken
 from bot.blocks.escaping import escape
 from bot.blocks.status import service_line
 from bot.blocks.words import NO_LIMIT
-from bot.commands.base import Command, CommandContext, free_subcommand, one_message
+from bot.commands.base import CommandContext, free_subcommand, one_message
 from bot.commands.help import text_message
 from bot.commands.parsing import OFF as OFF_WORDS
 from bot.commands.parsing import RESETS, check_length, choose_from, inline_code, unknown_name
@@ -106,22 +106,11 @@ def parse_limit(text: str, *, bound: int | None = None) -> int | None:
     if text.casefold() in OFF_WORDS and bound is None:
         return 0
     if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= (bound or HIGHEST):
-        raise ValueError(allowed(bound))
+        allowed = _("a whole number from 1 to {highest}, or {off} for no limit")
+        if bound is not None:
+            allowed = _("a whole number from 1 to {highest}, which is this app’s own limit")
+        raise ValueError(allowed.format(highest=number(bound or HIGHEST), off=OFF))
     return int(text)
-
-
-def allowed(bound: int | None = None) -> str:
-    """Return the allowed values of a limit, besides an empty text: "a whole number from 1 to 20"."""
-    return (
-        _("a whole number from 1 to {highest}, which is this app’s own limit").format(highest=number(bound))
-        if bound is not None
-        else _("a whole number from 1 to {highest}, or {off} for no limit").format(highest=number(HIGHEST), off=OFF)
-    )
-
-
-def typed(limit: Limit) -> str:
-    """Return the current limit as a form shows it; empty for no limit."""
-    return str(limit.value or "")
 
 
 def limit_line(limit: Limit) -> str:
@@ -194,13 +183,8 @@ class LimitStore:
             await connection.execute(_SET.format(columns).encode(), parameters)
             after = await self._read(connection, team_id)
             for name in changed:
-                change = Change(
-                    team_id=team_id,
-                    user_id=user_id,
-                    what=f"limit.{name}",
-                    before=_recorded(before[name]),
-                    after=_recorded(after[name]),
-                )
+                was, becomes = ({"limit": one[name].value, "set": one[name].own is not None} for one in (before, after))
+                change = Change(team_id=team_id, user_id=user_id, what=f"limit.{name}", before=was, after=becomes)
                 await record_change(connection, change)
         return after
 
@@ -213,11 +197,6 @@ class LimitStore:
             )
             for name, column in _COLUMNS.items()
         }
-
-
-def _recorded(limit: Limit) -> dict[str, int | bool]:
-    """Return a limit for the audit log: the number in force, and whether admins have set it."""
-    return {"limit": limit.value, "set": limit.own is not None}
 
 
 class LimitTable:
@@ -303,34 +282,25 @@ def parse(text: str) -> LimitRequest:
     return LimitRequest(name=name, value=value)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LimitsCommand:
-    """Reads and changes limits for admins. `slash` is the umbrella command."""
+async def answer(
+    request: LimitRequest, context: CommandContext, *, admins: Admins, store: LimitStore, slash: str
+) -> OutgoingMessage:
+    """Make the requested change and render the limits, both for admins only; `slash` is the umbrella command.
 
-    admins: Admins
-    store: LimitStore
-    slash: str
-
-    def command(self) -> Command[LimitRequest, OutgoingMessage]:
-        """Return the command that a worker runs."""
-        return replace(LIMITS, answer=self.answer)
-
-    async def answer(self, request: LimitRequest, context: CommandContext) -> OutgoingMessage:
-        """Make the requested change and render the limits, both for admins only. Raises database errors."""
-        row, store = context.row, self.store
-        if not await self.admins.is_admin(row.user_id):
-            return text_message(_(FOR_ADMINS))
-        limits, note = await store.of(row.team_id), ""
-        if request.name is not None:
-            try:
-                value = parse_limit(request.value, bound=limits[request.name].bound)
-            except ValueError as error:
-                note = limit_not_taken(request.value, request.name, str(error), reset="reset")
-            else:
-                values = {request.name: value}
-                limits = await store.change(team_id=row.team_id, user_id=row.user_id, values=values)
-                note = _(SAVED)
-        return limits_message(limits.values(), slash=self.slash, note=note)
+    Raises database errors.
+    """
+    row = context.row
+    if not await admins.is_admin(row.user_id):
+        return text_message(_(FOR_ADMINS))
+    limits, note = await store.of(row.team_id), ""
+    if request.name is not None:
+        try:
+            values = {request.name: parse_limit(request.value, bound=limits[request.name].bound)}
+            limits = await store.change(team_id=row.team_id, user_id=row.user_id, values=values)
+            note = _(SAVED)
+        except ValueError as error:
+            note = limit_not_taken(request.value, request.name, str(error), reset="reset")
+    return limits_message(limits.values(), slash=slash, note=note)
 
 
 LIMITS = free_subcommand(
@@ -389,7 +359,7 @@ async def open_limits(click: Click, context: ListenerContext, *, store: LimitSto
 
 def limits_view(limits: Mapping[LimitName, Limit]) -> View:
     """Build the form with the current limits."""
-    shown: dict[str, str] = {name: typed(limits[name]) for name in NAMES}
+    shown: dict[str, str] = {name: str(limits[name].value or "") for name in NAMES}
     taken = _("Whole numbers, or off for no limit. Empty a field to go back to its default.")
     blocks = [context_block(taken), *(limit_input(name, _(LABELS[name]), shown[name]) for name in NAMES)]
     return modal(CALLBACK_ID, _("Limits"), blocks, submit=_("Save"), close=_("Cancel"), metadata=shown)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from bot.blocks.elements import button
 from bot.feature import Core, Feature, Running
 from bot.features.settings.file import SUBCOMMAND
-from bot.features.settings.surface import SETTINGS, SETTINGS_BUTTON, SettingsCommand, SettingsForm
+from bot.features.settings.surface import SETTINGS, SETTINGS_BUTTON, SettingsForm, answer
 from bot.model.message import HomeSection, always
 from bot.slack.users import ChannelManagers
 from bot.storage.preferences import PreferenceStore, app_defaults
@@ -17,9 +20,10 @@ def start(core: Core) -> Running:
     defaults = app_defaults(core.settings)
     store, before_ack = (PreferenceStore(pool, defaults) for pool in (core.work, core.acks))
     managers = ChannelManagers(core.users.client, admins=core.admins)
+    answered = partial(answer, store=store, managers=managers, admins=core.admins, slash=core.slash)
     opened = SettingsForm(store=before_ack, managers=managers)
     return Running(
-        commands=(SettingsCommand(store=store, managers=managers, admins=core.admins, slash=core.slash).command(),),
+        commands=(replace(SETTINGS, answer=answered),),
         listeners=(opened.register,),
         forms={SETTINGS.name: opened.open_for_command},
         home_sections=(

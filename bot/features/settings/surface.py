@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2s
 from textwrap import shorten
@@ -16,10 +16,10 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.elements import bullets, context, header, leaf, person, plain, secondary_button, section, spoken
+from bot.blocks.elements import bullets, header, leaf, person, secondary_button, section, spoken, static_select
 from bot.blocks.elements import context as context_block
 from bot.blocks.escaping import escape, unescape_slack
-from bot.commands.base import Command, CommandContext, free_subcommand, one_message
+from bot.commands.base import CommandContext, free_subcommand, one_message
 from bot.commands.parsing import RESETS, capitalize_sentences, check_length, choose_from, inline_code, value_not_allowed
 from bot.errors import UsageError
 from bot.listeners.clicks import DATABASE_SECONDS, Click, ClickReply, button, text_reply
@@ -129,8 +129,8 @@ def parse(text: str) -> SettingsRequest:
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    first, *rest = text.split(maxsplit=1) or [""]
-    return first, "".join(rest).strip()
+    first, rest = [*text.split(maxsplit=1), "", ""][:2]
+    return first, rest.strip()
 
 
 def _unknown(word: str, part: Part) -> str:
@@ -145,50 +145,43 @@ def _unknown(word: str, part: Part) -> str:
     return _("{word} isn’t a setting. {choices}").format(word=inline_code(word), choices=choices)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SettingsCommand:
-    """Reads and changes settings. `slash` is the umbrella command."""
+async def answer(
+    request: SettingsRequest,
+    context: CommandContext,
+    *,
+    store: PreferenceStore,
+    managers: ChannelManagers,
+    admins: Admins,
+    slash: str,
+) -> OutgoingMessage:
+    """Make the requested change, if the person may make it, and render the settings; `slash` is the umbrella command.
 
-    store: PreferenceStore
-    managers: ChannelManagers
-    admins: Admins
-    slash: str
-
-    def command(self) -> Command[SettingsRequest, OutgoingMessage]:
-        """Return the command that a worker runs."""
-        return replace(SETTINGS, answer=self.answer)
-
-    async def answer(self, request: SettingsRequest, context: CommandContext) -> OutgoingMessage:
-        """Make the requested change, if the person may make it, and render the settings. Raises database errors."""
-        row, part = context.row, request.part
-        place = {"team_id": row.team_id, "user_id": row.user_id, "channel_id": row.channel_id}
-        before = await self.store.get(**place)
-        note = await self._refusal(request, context)
-        if request.changes and not note:
-            after = replace(before, **{part: request.apply(getattr(before, part))})
-            if part == "channel" and request.field == "allow":
-                check_narrows(after.channel, after.workspace)
-            note = SAVED if await self.store.change(before, after, **place) else CHANGED_MEANWHILE
-            before = await self.store.get(**place)
-        return settings_message(
-            before,
-            note=_(note),
-            in_channel=not row.channel_id.startswith("D"),
-            for_admins=part == "workspace" and note != NOT_ADMIN,
-            slash=f"{self.slash} {SETTINGS.name}",
-        )
-
-    async def _refusal(self, request: SettingsRequest, context: CommandContext) -> str:
-        """Return why settings cannot be shown or changed; an empty text if they can."""
-        row = context.row
-        if request.part == "workspace":
-            return "" if await self.admins.is_admin(row.user_id) else NOT_ADMIN
-        if request.part == "channel" and row.channel_id.startswith("D"):
-            return NO_CHANNEL
-        if request.part == "person" or not request.changes:
-            return ""
-        management = await self.managers.management(row.user_id, row.channel_id)
-        return {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN}.get(management, "")
+    Raises database errors.
+    """
+    row, part = context.row, request.part
+    place = {"team_id": row.team_id, "user_id": row.user_id, "channel_id": row.channel_id}
+    before, in_channel = await store.get(**place), not row.channel_id.startswith("D")
+    note = ""
+    if part == "workspace":
+        note = "" if await admins.is_admin(row.user_id) else NOT_ADMIN
+    elif part == "channel" and not in_channel:
+        note = NO_CHANNEL
+    elif part == "channel" and request.changes:
+        management = await managers.management(row.user_id, row.channel_id)
+        note = {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN}.get(management, "")
+    if request.changes and not note:
+        after = replace(before, **{part: request.apply(getattr(before, part))})
+        if part == "channel" and request.field == "allow":
+            check_narrows(after.channel, after.workspace)
+        note = SAVED if await store.change(before, after, **place) else CHANGED_MEANWHILE
+        before = await store.get(**place)
+    return settings_message(
+        before,
+        note=_(note),
+        in_channel=in_channel,
+        for_admins=part == "workspace" and note != NOT_ADMIN,
+        slash=f"{slash} {SETTINGS.name}",
+    )
 
 
 SETTINGS = free_subcommand(
@@ -225,26 +218,25 @@ def settings_message(
 
     `note`, which is not escaped yet, says what was done.
     """
-    lists = [section("\n".join([_("*Your settings*"), *_lines(PERSON, preferences.person, preferences)]))]
+    blocks: list[Block] = [section(escape(note))] if note else []
+    blocks.append(_listed(_("*Your settings*"), "person", preferences))
     if in_channel:
-        lines = _lines(CHANNEL, preferences.channel, preferences)
-        lists.append(section("\n".join([_("*Settings of this channel*"), *lines])))
-        lists += _askers(preferences.channel.askers)
+        blocks.append(_listed(_("*Settings of this channel*"), "channel", preferences))
+        blocks += _askers(preferences.channel.askers)
     if for_admins:
-        lines = _lines(WORKSPACE, preferences.workspace, preferences)
-        lists.append(section("\n".join([_("*Settings of this workspace*"), *lines])))
+        blocks.append(_listed(_("*Settings of this workspace*"), "workspace", preferences))
     hints = [_(RULES), *([_(NEEDS_SCOPES)] if in_channel else [])]
     mine, of_channel = f"`{slash} language de`", f"`{slash} channel allow docs.python.org`"
     example = _("For example: {mine} or {of_channel}") if in_channel else _("For example: {mine}")
     hints = [*map(escape, hints), example.format(mine=mine, of_channel=of_channel)]
-    blocks: list[Block] = [section(escape(note))] if note else []
-    blocks += [*lists, context(" ".join(hints))]
-    blocks.append(secondary_button(_("Change settings"), action_id=SETTINGS_BUTTON, value="settings"))
-    return spoken(*blocks)
+    change = secondary_button(_("Change settings"), action_id=SETTINGS_BUTTON, value="settings")
+    return spoken(*blocks, context_block(" ".join(hints)), change)
 
 
-def _lines(settings: Sequence[Setting], values: Any, preferences: Preferences) -> list[str]:
-    return [f"{escape(_(one.label))}  {_value(one, getattr(values, one.field), preferences)}" for one in settings]
+def _listed(title: str, part: Part, preferences: Preferences) -> Block:
+    values = getattr(preferences, part)
+    lines = (f"{escape(_(one.label))}  {_value(one, getattr(values, one.field), preferences)}" for one in TABLES[part])
+    return section("\n".join([title, *lines]))
 
 
 def _askers(words: str) -> list[Block]:
@@ -334,16 +326,14 @@ class SettingsForm:
         if refusal := await self._refusal(submitted, context):
             return errors(**{FIRST_INPUT: _(refusal)})
         channel = str(submitted.metadata.get("channel") or "")
-        team, user = person_of(submitted.body)
-        place = {"team_id": team, "user_id": user, "channel_id": channel}
+        place = {"team_id": submitted.team, "user_id": submitted.user, "channel_id": channel}
         before = after = await self.store.get(**place)
         problems: dict[str, str] = {}
         for part in TABLES:
             if part == "person" or submitted.metadata.get(part):
-                entered, wrong = _entered(submitted, part)
-                changed, conflicts = _changed(submitted, part, getattr(before, part), entered)
+                changed, wrong = _changed(submitted, part, getattr(before, part))
                 after = replace(after, **{part: changed})
-                problems |= {**conflicts, **wrong}
+                problems |= wrong
         try:
             if after.channel.allow != before.channel.allow:
                 check_narrows(after.channel, after.workspace)
@@ -355,7 +345,7 @@ class SettingsForm:
             # Someone saved another value in the meantime: read again, and say which.
             return await self.save(submitted, context)
         log.info("settings.saved", extra={"view": CALLBACK_ID})
-        context.home_changed(team, user, _(SAVED))
+        context.home_changed(submitted.team, submitted.user, _(SAVED))
         return None
 
     async def _refusal(self, submitted: Submission, context: ListenerContext) -> str:
@@ -383,7 +373,7 @@ def settings_view(
     """Build the form. `channel` is empty if the form was not opened in a channel."""
     blocks = [
         header(_("Yours")),
-        *(_input("person", one, preferences.person, preferences) for one in PERSON),
+        *(_input("person", one, preferences) for one in PERSON),
         context_block(escape(_(RULES))),
     ]
     parts: list[Part] = ["person"]
@@ -397,7 +387,7 @@ def settings_view(
     if is_admin:
         parts.append("workspace")
         blocks.append(header(_("Of the whole workspace")))
-        blocks += [_input("workspace", one, preferences.workspace, preferences) for one in WORKSPACE]
+        blocks += [_input("workspace", one, preferences) for one in WORKSPACE]
     return modal(
         CALLBACK_ID,
         _("Settings"),
@@ -435,7 +425,7 @@ def _why_not(management: Management | None) -> str:
 
 def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
     for setting in CHANNEL:
-        yield _input("channel", setting, preferences.channel, preferences)
+        yield _input("channel", setting, preferences)
         if setting.kind == "people":
             ids = [one for one in preferences.channel.askers.split() if one not in {EVERYONE, ADMINS}]
             named = [one for one in ids if not one.startswith("S")]
@@ -448,18 +438,14 @@ def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
     yield context_block(escape(_(NEEDS_SCOPES)))
 
 
-def _input(part: Part, setting: Setting, values: Any, preferences: Preferences) -> Block:
-    words = setting.words(getattr(values, setting.field))
-    block: Block = {
-        "type": "input",
-        "block_id": _block_id(part, setting),
-        "optional": not setting.choices,
-        "label": plain(_(setting.label)),
-        "element": _select(setting, words, _(setting.default(preferences.defaults)))
-        if setting.choices
-        else text_input(setting.name, shown=words, multiline=setting.kind == "paragraph"),
-    }
-    return block | ({"hint": plain(_(setting.hint))} if setting.hint and not setting.choices else {})
+def _input(part: Part, setting: Setting, preferences: Preferences) -> Block:
+    words = setting.words(getattr(getattr(preferences, part), setting.field))
+    if setting.choices:
+        element, hint = _select(setting, words, _(setting.default(preferences.defaults))), ""
+    else:
+        element, hint = text_input(setting.name, shown=words, multiline=setting.kind == "paragraph"), _(setting.hint)
+    block = input_block(_block_id(part, setting), _(setting.label), element, hint=hint)
+    return block | {"optional": not setting.choices}
 
 
 def _select(setting: Setting, words: str, default: str) -> Block:
@@ -471,20 +457,14 @@ def _select(setting: Setting, words: str, default: str) -> Block:
         # The value may be none of the choices: the command also accepts models of other vendors.
         unset = {UNSET: _("Default ({default})").format(default=default)}
         options = unset | options | ({words: words} if words else {})
-    shown = {value: {"text": plain(label[:75]), "value": value} for value, label in options.items()}
-    return {
-        "type": "static_select",
-        "action_id": setting.name,
-        "options": list(shown.values()),
-        "initial_option": shown[words or UNSET],
-    }
+    return static_select(setting.name, options, chosen=words or UNSET)
 
 
 def _problem(error: InvalidRequest) -> str:
     return _("{value} cannot be used: {allowed}.").format(value=error.value, allowed=error.allowed)[:2000]
 
 
-def _entered(submitted: Submission, part: Part) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+def _entered(submitted: Submission, part: Part) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the values that were entered in a part, by field, and sentences about unusable ones, by block."""
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
@@ -505,21 +485,21 @@ def _entered(submitted: Submission, part: Part) -> tuple[Mapping[str, Any], Mapp
     return values, problems
 
 
-def _changed(submitted: Submission, part: Part, now: S, entered: Mapping[str, Any]) -> tuple[S, Mapping[str, str]]:
-    """Return the current values with the person's changes, and the sentences about conflicts, by block.
+def _changed(submitted: Submission, part: Part, now: S) -> tuple[S, dict[str, str]]:
+    """Return the current values with the person's changes, and sentences about unusable values and conflicts, by block.
 
     A value that is as the form showed it counts as unchanged, even if another value was set since the form was opened.
     """
     shown = submitted.metadata.get("shown") or {}
+    entered, problems = _entered(submitted, part)
     form = replace(type(now)(), **entered)
     values: dict[str, Any] = {}
-    problems: dict[str, str] = {}
     for setting in TABLES[part]:
         block = _block_id(part, setting)
         words, words_now = (setting.words(getattr(one, setting.field)) for one in (form, now))
         if words == words_now or _digest(words) == shown.get(block):
             continue
         if _digest(words_now) != shown.get(block):
-            problems[block] = _(CHANGED_SINCE_OPENED)
+            problems.setdefault(block, _(CHANGED_SINCE_OPENED))
         values[setting.field] = getattr(form, setting.field)
     return replace(now, **values), problems

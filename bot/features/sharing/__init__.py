@@ -6,7 +6,6 @@ from functools import partial
 from operator import attrgetter
 
 from bot.blocks.answer import SHARE, AnswerPart
-from bot.commands.routing import APP_NAME
 from bot.feature import Core, Feature, Running
 from bot.features.sharing import preview
 from bot.features.sharing.posting import ShareStore, Sharing
@@ -24,7 +23,6 @@ def start(core: Core) -> Running:
         chat=core.chat,
         response_urls=core.replies.response_urls,
         slack_api_url=core.replies.slack_api_url,
-        app=APP_NAME,
         database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
         is_in_channel=core.users.is_in_channel,
     )

@@ -18,6 +18,7 @@ from bot.blocks.answer import undo_button
 from bot.blocks.elements import section, spoken
 from bot.blocks.escaping import escape
 from bot.blocks.messages import without_blocks
+from bot.commands.routing import APP_NAME
 from bot.delivery.status_message import delete
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.slack.messages import (
@@ -33,6 +34,7 @@ from bot.slack.messages import (
 )
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import DatabaseRetry, Pool
+from bot.translation import N_
 from bot.translation import gettext as _
 
 log = logging.getLogger(__name__)
@@ -41,7 +43,16 @@ MAX_TRIES = 3
 MAX_PAUSE_SECONDS = 5.0
 
 _ASKER_LEFT, _NOT_CHECKED = "asker_not_in_channel", "asker_not_checked"
-_NOT_A_MEMBER_ERRORS = frozenset({"not_in_channel", "channel_not_found"})
+_NOT_A_MEMBER = N_("I’m not in {channel}. Type `/invite @{app}` there, then share again.")
+_REFUSALS = {
+    "not_in_channel": _NOT_A_MEMBER,
+    "channel_not_found": _NOT_A_MEMBER,
+    _ASKER_LEFT: N_("You’re not a member of {channel}, so I didn’t share the answer. Join it, then share again."),
+    _NOT_CHECKED: N_("I can’t check that you’re a member of {channel}, so I didn’t share the answer. Ask again there."),
+}
+"""The sentences for errors of Slack and of the app; for all other errors, the sentence is `_NOT_LET`."""
+
+_NOT_LET = N_("Slack doesn’t let me post in {channel}, so I didn’t share the answer.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +74,7 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Sharing:
-    """Posts shares. `app` is the app's name; `sleep` pauses.
+    """Posts shares; `sleep` pauses.
 
     `is_in_channel` returns whether a person is a member of a channel, None if Slack does not say.
     """
@@ -72,7 +83,6 @@ class Sharing:
     chat: Chat
     response_urls: ResponseUrls
     slack_api_url: str
-    app: str
     database_retry: DatabaseRetry
     is_in_channel: Callable[[str, str], Awaitable[bool | None]]
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -95,7 +105,7 @@ class Sharing:
         if isinstance(result, Sent) and all(stamps):
             undo = undo_button(share.question_id, share.channel_id, [stamp for stamp in stamps if stamp])
             await self._tell(share, _("Shared in {channel}.").format(channel=share.channel), undo)
-        elif sentence := _sentence(share, result, posted, app=self.app):
+        elif sentence := _sentence(share, result, posted):
             await self._tell(share, sentence)
 
     async def delete(self, channel_id: str, stamps: Sequence[str], *, response_url: str | None) -> None:
@@ -185,35 +195,22 @@ class Sharing:
         await self.chat.post(channel, message, question=f"{share.question_id}:share", part=-1)
 
 
-def _sentence(share: Share, result: PostResult, posted: int, *, app: str) -> str:
+def _sentence(share: Share, result: PostResult, posted: int) -> str:
     """Return a sentence for the asker; empty if they see for themselves that the answer is shared."""
-    channel = share.channel
     match result:
         case Sent():
             return ""
         case Retryable(maybe_posted=True):
-            return _(
+            said = _(
                 "Slack didn’t confirm that it posted your answer. Look in {channel}: I won’t post it a second time."
-            ).format(channel=channel)
-        case _ if posted:
-            return _("Slack accepted only the first {posted} of {count} messages of your answer in {channel}.").format(
-                posted=posted, count=len(share.messages), channel=channel
             )
+        case _ if posted:
+            said = _("Slack accepted only the first {posted} of {count} messages of your answer in {channel}.")
         case RouteClosed(error=error):
-            return _refusal(error, channel, app=app)
-    return _("Slack didn’t accept what you shared. Please share again in a minute.")
-
-
-def _refusal(error: str, channel: str, *, app: str) -> str:
-    if error in _NOT_A_MEMBER_ERRORS:
-        said = _("I’m not in {channel}. Type `/invite @{app}` there, then share again.")
-    elif error == _ASKER_LEFT:
-        said = _("You’re not a member of {channel}, so I didn’t share the answer. Join it, then share again.")
-    elif error == _NOT_CHECKED:
-        said = _("I can’t check that you’re a member of {channel}, so I didn’t share the answer. Ask again there.")
-    else:
-        said = _("Slack doesn’t let me post in {channel}, so I didn’t share the answer.")
-    return said.format(channel=channel, app=app)
+            said = _(_REFUSALS.get(error, _NOT_LET))
+        case _:
+            said = _("Slack didn’t accept what you shared. Please share again in a minute.")
+    return said.format(channel=share.channel, app=APP_NAME, posted=posted, count=len(share.messages))
 
 
 _BEGIN = """

@@ -18,8 +18,8 @@ from uuid import UUID
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.answer import SHARE, is_undo, render_answer, titles_of
-from bot.blocks.elements import context, quote_question
 from bot.blocks.elements import context as context_block
+from bot.blocks.elements import divider, quote_question
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.render import Part
 from bot.blocks.markdown.rich_text import rich_text_blocks
@@ -159,7 +159,7 @@ async def open_share(click: Click, context: ListenerContext, *, shares: Sharing)
         posts_there=posts_there,
         language=language_of(of_place.channel.language),
     )
-    view = await _in_thread(kept, share_view, _shared(row, kept, opened, context), opened)
+    view = await _in_thread(share_view, _shared(row, kept, opened, context), opened)
     if view is None:
         return text_reply(_(TOO_LONG))
     return await open_for_click(click, context, view, on_top=click.in_modal)
@@ -173,10 +173,13 @@ def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | 
     everything = range(len(sections))
     places = everything if chosen is None else [place for place in everything if place in chosen]
     title = _("Share in #{channel}").format(channel=opened.channel) if opened.channel else _(_TITLE)
-    blocks: list[Block] = [_comment_input()]
+    comment = text_input(COMMENT, multiline=True, max_length=MAX_COMMENT, placeholder=_("Say why you share it"))
+    blocks = [input_block(COMMENT, _("Your comment"), comment, optional=True)]
     if len(sections) > 1:
-        blocks.append(_parts_input(sections, places))
-    blocks += [{"type": "divider"}, context_block(_("Preview, without your comment"))]
+        parts = [choice(str(place), section.label) for place, section in enumerate(sections)]
+        element = checkboxes(PARTS, parts, chosen=map(str, places))
+        blocks.append(input_block(PARTS, _("What to share"), element, optional=True, dispatch=True))
+    blocks += [divider(), context_block(_("Preview, without your comment"))]
     if others:
         names = ", ".join(f"“{escape(shorten(section.label, 60))}”" for section in others)
         said = _("Too long for one share, so these are left out: {names}").format(names=names)
@@ -194,17 +197,6 @@ def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | 
         close=_("Cancel"),
         metadata=replace(opened, shown=tuple(places)).metadata,
     )
-
-
-def _comment_input() -> Block:
-    element = text_input(COMMENT, multiline=True, max_length=MAX_COMMENT, placeholder=_("Say why you share it"))
-    return input_block(COMMENT, _("Your comment"), element, optional=True)
-
-
-def _parts_input(sections: Sequence[Section], chosen: Collection[int]) -> Block:
-    options = [choice(str(place), section.label) for place, section in enumerate(sections)]
-    element = checkboxes(PARTS, options, chosen=map(str, chosen))
-    return input_block(PARTS, _("What to share"), element, optional=True, dispatch=True)
 
 
 def _chosen(
@@ -229,8 +221,8 @@ async def _update_preview(changed: Submission, context: ListenerContext) -> None
         return
     if isinstance(found, str):
         return
-    shared, opened, _, kept = found
-    view = await _in_thread(kept, share_view, shared, opened, _places(changed))
+    shared, opened, _ = found
+    view = await _in_thread(share_view, shared, opened, _places(changed))
     if view is None:
         return
     result = await context.views.update(changed.view_id, view, hash=changed.view_hash)
@@ -243,14 +235,14 @@ async def share_answer(submitted: Submission, context: ListenerContext, *, share
     found = await _find(submitted, context)
     if isinstance(found, str):
         return errors(**{COMMENT: found})
-    shared, opened, row, kept = found
+    shared, opened, row = found
     places = _places(submitted)
     if places is not None and places != set(opened.shown):
         # The last update of the preview failed, or is still in progress.
-        view = await _in_thread(kept, share_view, shared, opened, places)
+        view = await _in_thread(share_view, shared, opened, places)
         return errors(**{COMMENT: _(TOO_LONG)}) if view is None else shows(view)
     comment = str(submitted.value(COMMENT) or "")
-    messages = await _in_thread(kept, _messages, shared, places, comment)
+    messages = await _in_thread(_messages, shared, places, comment)
     if not messages:
         return errors(**{PARTS: _(NO_PARTS)})
     share = Share(
@@ -276,10 +268,8 @@ def _messages(shared: SharedAnswer, places: Collection[int] | None, comment: str
     return shared_messages(shared, _chosen(sections, others, wanted), comment=comment) if wanted else ()
 
 
-async def _find(
-    submitted: Submission, context: ListenerContext
-) -> tuple[SharedAnswer, _Opened, QuestionRow, KeptResult] | str:
-    """Return the answer of a view, the view's state, the question and its result.
+async def _find(submitted: Submission, context: ListenerContext) -> tuple[SharedAnswer, _Opened, QuestionRow] | str:
+    """Return the answer of a view, the view's state and the question.
 
     Return a sentence if the answer is gone, or if it is not an answer that the person can share.
     """
@@ -293,7 +283,7 @@ async def _find(
         return _(UNKNOWN_ANSWER)
     if row.user_id != submitted.user or row.team_id not in submitted.teams or not _is_private(row, context):
         return _(NOT_YOUR_ANSWER)
-    return _shared(row, kept, opened, context), opened, row, kept
+    return _shared(row, kept, opened, context), opened, row
 
 
 def _is_private(row: QuestionRow, context: ListenerContext) -> bool:
@@ -316,10 +306,10 @@ def _places(submitted: Submission) -> set[int] | None:
     return {int(value) for value in submitted.value(PARTS) or () if str(value).isdecimal()}
 
 
-async def _in_thread(kept: KeptResult, call: Any, *arguments: Any) -> Any:
-    """Call a function in a thread if the answer is long."""
-    length = len(kept.result.text) if not isinstance(kept.result, SearchPage) else 0
-    return await run_in_thread_if_long(length, call, *arguments)
+async def _in_thread(call: Any, shared: SharedAnswer, *arguments: Any) -> Any:
+    """Call a function with an answer, in a thread if the answer is long."""
+    length = len(shared.result.text) if isinstance(shared.result, Answer) else 0
+    return await run_in_thread_if_long(length, call, shared, *arguments)
 
 
 def _already(state: ShareState) -> str:
@@ -376,11 +366,11 @@ def split_sections(result: Result) -> tuple[Section, ...]:
     """Return the sections, at most ten: the text below each top heading, otherwise paragraphs, passages or results."""
     if isinstance(result, SearchPage):
         pages = [Section(label=_label(one.title or one.url), results=(one,)) for one in result.results.results]
-        return tuple(_joined(group) for group in _groups(pages, MAX_SECTIONS))
+        return tuple(map(_joined, _groups(pages)))
     answer = shorten_answer(result)
     if answer.kind is AnswerKind.PASSAGES and answer.passages:
         quotes = [Section(label=_label(one.text), passages=(one,)) for one in answer.passages]
-        return tuple(_joined(group) for group in _groups(quotes, MAX_SECTIONS))
+        return tuple(map(_joined, _groups(quotes)))
     document = parse(clean(answer.text))
     return tuple(Section(label=_label(_beginning(text, answer.sources)), text=text) for text in _texts(document))
 
@@ -402,7 +392,7 @@ def _texts(document: Document) -> list[str]:
         starts = [block.start for block in blocks if block.kind in {BlockKind.PARAGRAPH, BlockKind.HEADING}]
     if blocks and blocks[0].start not in starts[:1]:
         starts.insert(0, blocks[0].start)
-    grouped = [group[0] for group in _groups(starts, MAX_SECTIONS)]
+    grouped = [group[0] for group in _groups(starts)]
     texts = (document.stretch(start, end) for start, end in pairwise([0, *grouped[1:], len(document.lines) - 1]))
     return [text for text in texts if text.strip()]
 
@@ -411,18 +401,18 @@ def _level(markup: str) -> int:
     return len(markup) if markup.startswith("#") else "=-".index(markup[0]) + 1
 
 
-def _groups(items: Sequence[T], most: int) -> list[Sequence[T]]:
-    """Group neighbours into at most this many groups of similar size."""
-    count = min(most, len(items))
+def _groups(items: Sequence[T]) -> list[Sequence[T]]:
+    """Group neighbours into at most `MAX_SECTIONS` groups of similar size."""
+    count = min(MAX_SECTIONS, len(items))
     return [items[place * len(items) // count : (place + 1) * len(items) // count] for place in range(count)]
 
 
 def _joined(group: Sequence[Section]) -> Section:
-    first, more = group[0], len(group) - 1
+    label, more = group[0].label, len(group) - 1
+    if more:
+        label = _("{first} + {more} more").format(first=shorten(label, MAX_LABEL - 12), more=more)
     return Section(
-        label=_("{first} + {more} more").format(first=shorten(first.label, MAX_LABEL - 12), more=more)
-        if more
-        else first.label,
+        label=label,
         passages=tuple(passage for one in group for passage in one.passages),
         results=tuple(source for one in group for source in one.results),
     )
@@ -464,7 +454,7 @@ def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None, *, com
             original = shared.result if isinstance(shared.result, Answer) else result
             body, __ = render_answer(shorten_answer(result), original=original)
         words = clean(comment).strip()[:MAX_COMMENT]
-        return [context(_head(shared)), *([_comment(words)] if words else []), *body]
+        return [context_block(_head(shared)), *([_comment(words)] if words else []), *body]
 
 
 def _only(result: Result, chosen: Iterable[Section]) -> Result:
@@ -493,18 +483,12 @@ def _head(shared: SharedAnswer) -> str:
     return " · ".join(filter(None, (quote_question(shared.query.text, Audience.CHANNEL), said, asked)))
 
 
-def preview_blocks(blocks: Sequence[Block | Part]) -> list[Block]:
-    """Return the blocks of a message for a modal, with every word and every link."""
-    shown = _preview(blocks, few=False)
-    return shown if len(shown) <= MAX_PREVIEW_BLOCKS else _preview(blocks, few=True)
-
-
-def _preview(blocks: Sequence[Block | Part], *, few: bool) -> list[Block]:
-    return [
-        shown
-        for block in blocks
-        for shown in (rich_text_blocks(block.text, few=few) if isinstance(block, Part) else [block])
-    ]
+def preview_blocks(blocks: Sequence[Block | Part], *, few: bool = False) -> list[Block]:
+    """Return the blocks of a message for a modal, with every word and every link; `few` joins them if they are many."""
+    shown: list[Block] = []
+    for block in blocks:
+        shown += rich_text_blocks(block.text, few=few) if isinstance(block, Part) else [block]
+    return shown if few or len(shown) <= MAX_PREVIEW_BLOCKS else preview_blocks(blocks, few=True)
 
 
 def shared_messages(

@@ -10,13 +10,14 @@ from uuid import UUID, uuid4
 
 from bot.commands.base import CommandContext
 from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
-from bot.features.digests.service import DigestRunner, DigestStopper, FindUnseen, run_question
+from bot.features.digests.service import DigestRunner, StopNotices, run_question
 from bot.features.digests.store import DigestStore
 from bot.slack.users import Admins, Membership
 from bot.storage.questions import DatabaseRetry, Pool
-from perplexity.news.stories import unseen
+from perplexity.news.stories import Story, unseen
 from perplexity.types import Answer, Question, Source, Usage
 from tests.fakes.commands import NO_ADMINS, command_context
+from tests.fakes.listeners import returning
 from tests.fakes.provider import FakeProvider
 from tests.fakes.rows import row
 from tests.fakes.time import WallClock
@@ -58,7 +59,7 @@ class DigestHarness:
     clock: WallClock
     news_provider: NewsProvider = field(default_factory=NewsProvider)
     presence: Membership = Membership.MEMBER
-    compare: FindUnseen = unseen
+    compare: Callable[..., Sequence[Story]] = unseen
     admins: Admins = NO_ADMINS
 
     @property
@@ -113,12 +114,16 @@ class DigestHarness:
         async def presence(_: str, __: str) -> Membership:
             return self.presence
 
-        database_retry = DatabaseRetry(seconds=10)
         return DigestRunner(
             digests=self.digests,
             admins=self.admins,
             membership=presence,
-            stopper=DigestStopper(digests=self.digests, database_retry=database_retry),
-            database_retry=database_retry,
+            notices=self.notices(),
+            database_retry=DatabaseRetry(seconds=10),
             find_unseen=self.compare,
+        )
+
+    def notices(self) -> StopNotices:
+        return StopNotices(
+            digests=self.digests, database_retry=DatabaseRetry(seconds=10), command_label="", language=returning("en")
         )

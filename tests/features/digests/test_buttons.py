@@ -13,10 +13,11 @@ from psycopg import OperationalError
 
 from bot.features.digests import surface
 from bot.features.digests.model import DigestAction, DigestResult, NotOwner
-from bot.features.digests.service import DigestService, DigestStopper
+from bot.features.digests.service import DigestService, StopNotices
 from bot.features.digests.surface import all_digests
 from bot.listeners.clicks import DATABASE_DOWN
 from bot.listeners.context import Register
+from bot.slack.users import Profiles
 from tests.bot.listeners.clicks import RecordingListeners, assert_acknowledged
 from tests.fakes.listeners import returning
 from tests.features.digests.fake_service import FakeDigests
@@ -44,11 +45,11 @@ class Hanging(Failing):
 
 def buttons_of(digests: FakeDigests) -> Register:
     """Return the listeners of the buttons of these digests."""
-    stopper = cast("DigestStopper", digests)
     return partial(
-        surface.register_buttons,
+        surface.register,
+        profiles=cast("Profiles", None),
         digests=cast("DigestService", digests),
-        stopper=stopper,
+        notices=cast("StopNotices", digests),
         all_rows=all_digests(returning(())),
     )
 

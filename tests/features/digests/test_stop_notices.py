@@ -11,19 +11,14 @@ from psycopg.errors import CheckViolation
 
 from bot.delivery.delivery import DIGEST_SURFACE
 from bot.features.digests.model import State
-from bot.features.digests.service import COMMAND, FOREIGN_DIRECT_MESSAGE, DigestStopper, StopNotice, StopNoticeCommand
+from bot.features.digests.service import COMMAND, FOREIGN_DIRECT_MESSAGE, StopNotice
 from bot.model.question import QuestionRow
 from bot.slack.users import AUTH_ERRORS
-from bot.storage.questions import DatabaseRetry, Pool
+from bot.storage.questions import Pool
 from tests.fakes.databases import FlakyPool
-from tests.fakes.listeners import returning
 from tests.fakes.rows import row
 from tests.features.digests.examples import read_notices
 from tests.features.digests.harness import DigestHarness
-
-
-def stopper(testbed: DigestHarness) -> DigestStopper:
-    return DigestStopper(digests=testbed.digests, database_retry=DatabaseRetry(seconds=10))
 
 
 async def begin_run(testbed: DigestHarness) -> QuestionRow:
@@ -44,7 +39,7 @@ async def digest_state(testbed: DigestHarness) -> State:
 async def test_a_run_of_many_parts_has_one_notice(testbed: DigestHarness) -> None:
     run = await begin_run(testbed)
     for _ in range(3):
-        await stopper(testbed).on_channel_closed(run, "is_archived")
+        await testbed.notices().on_channel_closed(run, "is_archived")
 
     assert await digest_state(testbed) is State.STOPPED
     assert await read_notices(testbed.pool) == [StopNotice(digest_id=testbed.digest.id, reason_code="is_archived")]
@@ -54,7 +49,7 @@ async def test_a_run_of_many_parts_has_one_notice(testbed: DigestHarness) -> Non
 async def test_a_short_database_outage_loses_no_notice(testbed: DigestHarness, late: bool) -> None:
     run, pool = await begin_run(testbed), testbed.pool
     testbed.pool = cast("Pool", FlakyPool(pool, at=1, late=late))
-    await stopper(testbed).on_channel_closed(run, "is_archived")
+    await testbed.notices().on_channel_closed(run, "is_archived")
 
     assert await digest_state(testbed) is State.STOPPED
     assert len(await read_notices(pool)) == 1
@@ -67,7 +62,7 @@ async def test_a_digest_stops_only_if_a_notice_can_be_posted(testbed: DigestHarn
         await connection.execute("ALTER TABLE procrastinate_jobs ADD CHECK (task_name IS NULL) NOT VALID")
 
     with pytest.raises(CheckViolation):
-        await stopper(testbed).on_channel_closed(run, "is_archived")
+        await testbed.notices().on_channel_closed(run, "is_archived")
 
     assert await digest_state(testbed) is State.ACTIVE
     assert await read_notices(testbed.pool) == []
@@ -75,18 +70,14 @@ async def test_a_digest_stops_only_if_a_notice_can_be_posted(testbed: DigestHarn
 
 @pytest.mark.parametrize("error", sorted(AUTH_ERRORS))
 async def test_an_uninstalled_app_stops_no_other_process(testbed: DigestHarness, error: str) -> None:
-    await stopper(testbed).on_channel_closed(await begin_run(testbed), error)
+    await testbed.notices().on_channel_closed(await begin_run(testbed), error)
 
     assert (await digest_state(testbed), await read_notices(testbed.pool)) == (State.ACTIVE, [])
 
 
 async def test_only_a_run_stops_its_digest(testbed: DigestHarness) -> None:
-    notices = StopNoticeCommand(
-        digests=testbed.digests, database_retry=DatabaseRetry(seconds=0), command_label="", language=returning("en")
-    )
-
     assert testbed.runner().command().on_closed is not None
-    assert notices.command().on_closed is None
+    assert testbed.notices().command().on_closed is None
 
 
 def test_a_direct_message_asks_for_no_invitation_of_the_app() -> None:
