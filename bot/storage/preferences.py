@@ -24,53 +24,35 @@ _READ = """
         (SELECT settings FROM workspace_settings WHERE team_id = %(team_id)s) AS workspace
 """
 
-_LOCK_PERSON = """
-    INSERT INTO person_settings (team_id, user_id, settings) VALUES (%(team_id)s, %(user_id)s, '{}')
-    ON CONFLICT (team_id, user_id) DO UPDATE SET settings = person_settings.settings
-    RETURNING settings
-"""
-"""Read the settings of a person and block other changes until the end of the transaction."""
 
-_CHANGE_PERSON = """
-    UPDATE person_settings SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), at = now()
-    WHERE team_id = %(team_id)s AND user_id = %(user_id)s
-    RETURNING settings
-"""
-"""Change some settings of a person; a setting whose new value is null is removed."""
+def _statements(
+    table: LiteralString, *key: LiteralString, by: LiteralString = ""
+) -> tuple[LiteralString, LiteralString]:
+    """Return the statements that read and change the settings in a table with this `key`.
 
-_LOCK_CHANNEL = """
-    INSERT INTO channel_settings (team_id, channel_id, user_id, settings)
-    VALUES (%(team_id)s, %(channel_id)s, %(user_id)s, '{}')
-    ON CONFLICT (team_id, channel_id) DO UPDATE SET settings = channel_settings.settings
-    RETURNING settings
-"""
-"""Read the settings of a channel and block other changes until the end of the transaction."""
-
-_CHANGE_CHANNEL = """
-    UPDATE channel_settings
-    SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), user_id = %(user_id)s, at = now()
-    WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s
-    RETURNING settings
-"""
-"""Change some settings of a channel, and record who did so."""
-
-_LOCK_WORKSPACE = """
-    INSERT INTO workspace_settings (team_id, settings) VALUES (%(team_id)s, '{}')
-    ON CONFLICT (team_id) DO UPDATE SET settings = workspace_settings.settings
-    RETURNING settings
-"""
-
-_CHANGE_WORKSPACE = """
-    UPDATE workspace_settings SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), at = now()
-    WHERE team_id = %(team_id)s
-    RETURNING settings
-"""
+    Reading them blocks other changes until the end of the transaction. A setting whose new value is null is removed.
+    `by` is the column that names who has changed the settings, empty if the table has none.
+    """
+    columns = (*key, by) if by else key
+    read = f"""
+        INSERT INTO {table} ({", ".join(columns)}, settings)
+        VALUES ({", ".join(f"%({one})s" for one in columns)}, '{{}}')
+        ON CONFLICT ({", ".join(key)}) DO UPDATE SET settings = {table}.settings
+        RETURNING settings
+    """
+    change = f"""
+        UPDATE {table}
+        SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), at = now(){f", {by} = %({by})s" if by else ""}
+        WHERE {" AND ".join(f"{one} = %({one})s" for one in key)}
+        RETURNING settings
+    """
+    return read, change
 
 
-_PARTS: Mapping[type, tuple[LiteralString, LiteralString, Callable[[object], object]]] = {
-    PersonSettings: (_LOCK_PERSON, _CHANGE_PERSON, load_person),
-    ChannelSettings: (_LOCK_CHANNEL, _CHANGE_CHANNEL, load_channel),
-    WorkspaceSettings: (_LOCK_WORKSPACE, _CHANGE_WORKSPACE, load_workspace),
+_PARTS: Mapping[type, tuple[tuple[LiteralString, LiteralString], Callable[[object], object]]] = {
+    PersonSettings: (_statements("person_settings", "team_id", "user_id"), load_person),
+    ChannelSettings: (_statements("channel_settings", "team_id", "channel_id", by="user_id"), load_channel),
+    WorkspaceSettings: (_statements("workspace_settings", "team_id"), load_workspace),
 }
 
 
@@ -122,13 +104,13 @@ class PreferenceStore:
         Return False, and save nothing, if a value to change is no longer as in `before`. The caller checks whether the
         person may make the changes. The audit log records changes to a channel or the workspace.
         """
-        lock, change, load = _PARTS[type(before)]
+        (read, change), load = _PARTS[type(before)]
         place = {"team_id": team_id, "channel_id": channel_id, "user_id": user_id}
         changed = changes(before, after)
         if not changed:
             return True
         async with self._pool.transaction() as connection:
-            was = await (await connection.execute(lock, place)).fetchone()
+            was = await (await connection.execute(read, place)).fetchone()
             if _differ(changed, before, load(was and was["settings"])):
                 return False
             becomes = await (await connection.execute(change, {**place, "changes": Jsonb(dict(changed))})).fetchone()
