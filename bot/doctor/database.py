@@ -122,7 +122,7 @@ async def _pooler(connection: AsyncConnection) -> list[Finding]:
 async def _schema(connection: AsyncConnection) -> list[Finding]:
     there = await applied_migrations(connection)
     ours = [migration.name for migration in all_migrations()]
-    missing, unknown = [name for name in ours if name not in there], there - set(ours)
+    missing, unknown = [name for name in ours if name not in there], there.keys() - set(ours)
     findings = []
     if unknown:
         text = "A newer version of the app has migrated this database."

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import LiteralString
 
+from procrastinate.schema import SchemaManager
 from psycopg import AsyncConnection, Error
 from psycopg.errors import (
     DeadlockDetected,
@@ -21,9 +22,6 @@ from psycopg.errors import (
 from psycopg.sql import SQL, Identifier, Literal
 
 from bot.storage.questions import is_pooled
-
-if TYPE_CHECKING:
-    from procrastinate.schema import SchemaManager
 
 log = logging.getLogger(__name__)
 
@@ -88,15 +86,9 @@ def own_migrations() -> Iterator[Migration]:
         yield Migration(name=path.name, sql=path.read_text(encoding="utf-8"))
 
 
-def _schema() -> type[SchemaManager]:
-    from procrastinate.schema import SchemaManager
-
-    return SchemaManager
-
-
 def procrastinate_migrations() -> Iterator[Migration]:
     """Yield the migrations that come with the job engine."""
-    for path in sorted(Path(_schema().get_migrations_path()).glob("*.sql")):
+    for path in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql")):
         yield Migration(name=f"procrastinate/{path.name}", sql=path.read_text(encoding="utf-8"))
 
 
@@ -105,15 +97,10 @@ def all_migrations() -> tuple[Migration, ...]:
     return (*procrastinate_migrations(), *own_migrations())
 
 
-async def applied_migrations(connection: AsyncConnection) -> frozenset[str]:
-    """Return the names of the applied migrations; an empty set for a new database."""
-    return frozenset(await _read_applied(connection))
-
-
 async def newer(connection: AsyncConnection, *, migrations: Sequence[Migration] | None = None) -> tuple[bool, bool]:
     """Return whether a newer version migrated the database, and whether this version can still run with it."""
     names = {migration.name for migration in (all_migrations() if migrations is None else migrations)}
-    unknown = [adds for name, adds in (await _read_applied(connection)).items() if name not in names]
+    unknown = [adds for name, adds in (await applied_migrations(connection)).items() if name not in names]
     return bool(unknown), all(unknown)
 
 
@@ -123,7 +110,7 @@ async def database_is_newer(conninfo: str) -> bool:
         return (await newer(connection))[0]
 
 
-async def _read_applied(connection: AsyncConnection) -> dict[str, bool]:
+async def applied_migrations(connection: AsyncConnection) -> dict[str, bool]:
     """Return the names of the applied migrations, each with whether it is additive; True if that is not recorded."""
     table = await connection.execute("SELECT to_regclass('schema_migrations')")
     if await table.fetchone() == (None,):
@@ -162,21 +149,19 @@ async def migrate(
         await sleep(0.2)
 
 
-INDEXES = {
-    "questions_of_asker": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_of_asker"
-    " ON questions (team_id, user_id, received_at)",
-    "questions_with_text": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_with_text"
-    " ON questions (settled_at) WHERE text_deleted_at IS NULL AND settled_at IS NOT NULL",
-    "questions_of_team": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_of_team"
-    " ON questions (team_id, received_at)",
-    "questions_uncleared": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_uncleared"
-    " ON questions (uncleared_since) WHERE uncleared_since IS NOT NULL",
-    "budget_use_of_period": "CREATE INDEX CONCURRENTLY IF NOT EXISTS budget_use_of_period ON budget_use (period)",
-    "audit_changes": "CREATE INDEX CONCURRENTLY IF NOT EXISTS audit_changes"
-    " ON audit (team_id, number) WHERE what NOT LIKE 'question.%'",
-    "ledger_of_person": "CREATE INDEX CONCURRENTLY IF NOT EXISTS ledger_of_person ON ledger (user_id)",
+INDEXES: Mapping[str, LiteralString] = {
+    "questions_of_asker": "questions (team_id, user_id, received_at)",
+    "questions_with_text": "questions (settled_at) WHERE text_deleted_at IS NULL AND settled_at IS NOT NULL",
+    "questions_of_team": "questions (team_id, received_at)",
+    "questions_uncleared": "questions (uncleared_since) WHERE uncleared_since IS NOT NULL",
+    "budget_use_of_period": "budget_use (period)",
+    "audit_changes": "audit (team_id, number) WHERE what NOT LIKE 'question.%'",
+    "ledger_of_person": "ledger (user_id)",
 }
-"""The indexes that take long to build on a large table; a migration that built them would block the app."""
+"""The indexes that take long to build on a large table, each with its table and columns.
+
+A migration that built them would block the app.
+"""
 
 INDEX_LOCK = LOCK + 1
 """The number of the advisory lock of the one process that builds `INDEXES`."""
@@ -197,7 +182,8 @@ async def create_indexes(conninfo: str) -> None:
         for name in missing:
             try:
                 await connection.execute(SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(Identifier(name)))
-                await connection.execute(INDEXES[name].encode())
+                create = SQL("CREATE INDEX CONCURRENTLY IF NOT EXISTS {} ON {}")
+                await connection.execute(create.format(Identifier(name), SQL(INDEXES[name])))
             except Error as error:
                 log.warning("index.not_built", extra={"error": type(error).__name__})
 
@@ -252,7 +238,7 @@ async def _apply(connection: AsyncConnection, wanted: Sequence[Migration]) -> in
     missing = [migration for migration in wanted if migration.name not in there]
     fresh = not any(name.startswith("procrastinate/") for name in there)
     if fresh:
-        await _run(connection, _schema().get_schema())
+        await _run(connection, SchemaManager.get_schema())
     for migration in missing:
         if not (fresh and migration.name.startswith("procrastinate/")):
             await _run(connection, migration.sql)
