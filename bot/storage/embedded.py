@@ -13,16 +13,11 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
 from perplexity.version import DISTRIBUTION
-
-if TYPE_CHECKING:
-    from bot.storage.postmaster import Postmaster
 
 log = logging.getLogger(__name__)
 
@@ -65,26 +60,20 @@ def embedded_server(
     `stopping` returns whether the process has to end. The address is yielded even then, but perhaps no server answers.
     `on_abrupt_exit` registers the cleanup of a process that ends without leaving this block. Raises `NoEmbeddedServer`.
     """
-    server = _SharedServer.for_folder(data_dir, stopping)
+    from bot.storage.postmaster import ServerFailed
+
+    server = _SharedServer(data_dir, stopping)
     on_abrupt_exit(server.abandon)
     try:
-        with _explain_errors(data_dir):
+        try:
             server.join()
+        except ServerFailed as error:
+            raise NoEmbeddedServer(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+        except OSError as error:
+            raise NoEmbeddedServer(_unusable_message(data_dir, error)) from None
         yield server.postmaster.conninfo
     finally:
         server.leave()
-
-
-@contextmanager
-def _explain_errors(data_dir: Path) -> Iterator[None]:
-    from bot.storage.postmaster import ServerFailed
-
-    try:
-        yield
-    except ServerFailed as error:
-        raise NoEmbeddedServer(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
-    except OSError as error:
-        raise NoEmbeddedServer(_unusable_message(data_dir, error)) from None
 
 
 def _unusable_message(data_dir: Path, error: OSError) -> str:
@@ -95,29 +84,22 @@ def _unusable_message(data_dir: Path, error: OSError) -> str:
     )
 
 
-@dataclass(kw_only=True)
 class _SharedServer:
     """One process's use of a folder's server. `users` is the file with the ids of all processes that use the server."""
 
-    data_dir: Path
-    postmaster: Postmaster
-    users: Path
-    left: Event = field(default_factory=Event)
-    joined: bool = False
-    watcher: Thread | None = None
-
-    @classmethod
-    def for_folder(cls, data_dir: Path, stopping: Callable[[], bool]) -> _SharedServer:
+    def __init__(self, data_dir: Path, stopping: Callable[[], bool]) -> None:
         from bot.storage.postmaster import Postmaster
 
         try:
-            data_dir = data_dir.resolve()
+            self.data_dir = data_dir.resolve()
         except (OSError, RuntimeError) as error:  # Symbolic links that form a circle.
             raise NoEmbeddedServer(_unusable_message(data_dir, OSError(str(error)))) from None
-        left = Event()
-        pgdata = data_dir / FOLDER
-        postmaster = Postmaster(pgdata=pgdata, stopping=lambda: stopping() or left.is_set())
-        return cls(data_dir=data_dir, postmaster=postmaster, users=pgdata / ".handle_pids.json", left=left)
+        self.left = Event()
+        pgdata = self.data_dir / FOLDER
+        self.postmaster = Postmaster(pgdata=pgdata, stopping=lambda: stopping() or self.left.is_set())
+        self.users = pgdata / ".handle_pids.json"
+        self.joined = False
+        self.watcher: Thread | None = None
 
     def join(self) -> None:
         """Start the server if necessary, and add this process to its users."""

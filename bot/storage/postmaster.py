@@ -11,14 +11,15 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import IO
+from urllib.parse import quote
 
 import psutil
 
@@ -65,7 +66,8 @@ class Postmaster:
     @property
     def conninfo(self) -> str:
         """The server's address, for a client in any process of this machine."""
-        return f"postgresql://postgres:@/postgres?host={_client_folder(self.pgdata)}&port={PORT}"
+        folder = self.pgdata if _fits_socket_name(self.pgdata) else _short_link(self.pgdata)
+        return f"postgresql://postgres:@/postgres?host={quote(str(folder), safe='/')}&port={PORT}"
 
     def pid(self) -> int | None:
         """Return the server's process id, None if it does not run."""
@@ -128,17 +130,7 @@ class Postmaster:
         # The server ignores this setting; it only shows the folder in the list of processes.
         arguments += ["-c", f"web_answers.data_folder={self.pgdata}"]
         with (self.pgdata / "log").open("ab") as log:
-            return subprocess.Popen(  # noqa: S603 - the wheel's program
-                [programs / "postgres", *arguments],
-                cwd=self.pgdata,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                # A signal to the app's process group must not reach the server: the app stops it after its work.
-                start_new_session=True,
-                env=_environment(),
-                **identity.options,
-            )
+            return identity.run(programs / "postgres", arguments, folder=self.pgdata, log=log)
 
     def _wait_until_ready(self, end: float) -> bool:
         """Wait until the server accepts connections; return False if it ended, or the process has to end."""
@@ -167,24 +159,8 @@ class Postmaster:
 
     def _run_initdb(self, programs: Path, identity: _ServerUser, new: Path) -> None:
         with (new.parent / "postgres-new.log").open("w+b") as log:
-            self.initdb = subprocess.Popen(  # noqa: S603 - the wheel's program
-                [
-                    programs / "initdb",
-                    "--auth=trust",
-                    "--encoding=utf8",
-                    "-U",
-                    "postgres",
-                    "-D",
-                    identity.path_for(new),
-                ],
-                cwd=new,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                env=_environment(),
-                **identity.options,
-            )
+            arguments = ["--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", identity.path_for(new)]
+            self.initdb = identity.run(programs / "initdb", arguments, folder=new, log=log)
             while self.initdb.poll() is None and not self.stopping():
                 time.sleep(0.02)
             if self.initdb.poll() is None:
@@ -214,10 +190,8 @@ class Postmaster:
         """
         (self.pgdata / "postmaster.pid").unlink(missing_ok=True)
         killed = []
-        for process in psutil.process_iter(["name"]):
-            if str(process.info["name"]).startswith("postgres") and _is_server_of(
-                process.pid, self.pgdata, strict=True
-            ):
+        for process in psutil.process_iter():
+            if _is_server_of(process.pid, self.pgdata, strict=True):
                 process.kill()
                 killed.append(process.pid)
         end = time.monotonic() + KILL_SECONDS
@@ -233,9 +207,24 @@ class _ServerUser:
     uid: int | None = None
     gid: int | None = None
 
-    @property
-    def options(self) -> dict[str, Any]:
-        return {} if self.uid is None else {"user": self.uid, "group": self.gid, "extra_groups": []}
+    def run(self, program: Path, arguments: Sequence[str], *, folder: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Start one of the wheel's programs in a folder; its output goes to `log`."""
+        environment = {
+            name: value for name, value in os.environ.items() if name in ENVIRONMENT or name.startswith("LC_")
+        }
+        return subprocess.Popen(  # noqa: S603 - the wheel's program
+            [program, *arguments],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            # A signal to the app's process group must not reach the server: the app stops it after its work.
+            start_new_session=True,
+            env=environment,
+            user=self.uid,
+            group=self.gid,
+            extra_groups=None if self.uid is None else [],
+        )
 
     def path_for(self, folder: Path) -> str:
         """Return a path by which programs that are started in a folder can open this folder."""
@@ -332,13 +321,6 @@ def _fits_socket_name(folder: Path) -> bool:
     return len(os.fsencode(folder / f".s.PGSQL.{PORT}")) < 103
 
 
-def _client_folder(pgdata: Path) -> str:
-    """Return the folder in which a client finds the socket, quoted for a connection address."""
-    from urllib.parse import quote
-
-    return quote(str(pgdata if _fits_socket_name(pgdata) else _short_link(pgdata)), safe="/")
-
-
 def _create_short_link(pgdata: Path) -> None:
     """Create a short link to a data folder whose name is too long for a socket, in a folder of this user alone."""
     if _fits_socket_name(pgdata):
@@ -350,10 +332,6 @@ def _create_short_link(pgdata: Path) -> None:
         raise ServerFailed(f"DATA_DIR has a name too long for a socket, and {link.parent} belongs to another user")
     if not link.is_symlink():
         link.symlink_to(pgdata)
-
-
-def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name in ENVIRONMENT or name.startswith("LC_")}
 
 
 def _lines(pidfile: Path) -> list[str]:
