@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import LiteralString
 
 
@@ -79,18 +80,17 @@ def _columns(
     return {column: data for data, listed in names.items() for column in listed.split()}
 
 
-_PERSON: LiteralString = "user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)"
+_THERE: LiteralString = "(%(team)s::text IS NULL OR team_id = %(team)s)"
+OF_PERSON: LiteralString = f"user_id = %(user)s AND {_THERE}"
 _WORKSPACE: LiteralString = "team_id = ANY(%(teams)s)"
+_personal = partial(Table, of_person=OF_PERSON, of_workspace=_WORKSPACE)
+"""Builds a table whose rows each belong to a person in a workspace."""
+
 _ASKED_THERE: LiteralString = (
     "EXISTS (SELECT 1 FROM questions q WHERE q.id = question_id AND (%(team)s::text IS NULL OR q.team_id = %(team)s))"
 )
-_OWN_QUESTION: LiteralString = (
-    "question_id IN (SELECT id FROM questions"
-    " WHERE user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s))"
-)
-_OWN_DIGEST: LiteralString = (
-    "digest_id IN (SELECT id FROM digests WHERE user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s))"
-)
+_OWN_QUESTION: LiteralString = f"question_id IN (SELECT id FROM questions WHERE {OF_PERSON})"
+_OWN_DIGEST: LiteralString = f"digest_id IN (SELECT id FROM digests WHERE {OF_PERSON})"
 _HOUR_AGO: LiteralString = "at < now() - interval '1 hour'"
 _LONG_AGO: LiteralString = "at < now() - interval '90 days'"
 _HAS_TEXT: LiteralString = "EXISTS (SELECT 1 FROM questions q WHERE q.id = question_id AND q.text_deleted_at IS NULL)"
@@ -109,9 +109,7 @@ QUESTIONS_EMPTIED: Mapping[str, LiteralString] = {
 """The values of a settled question after its texts are deleted; its asker, its state and its cost stay."""
 
 TABLES: Mapping[str, Table] = {
-    "digests": Table(
-        of_person=_PERSON,
-        of_workspace=_WORKSPACE,
+    "digests": _personal(
         columns=_columns(
             person="user_id",
             place="team_id channel_id",
@@ -172,9 +170,7 @@ TABLES: Mapping[str, Table] = {
         outdated=_HOUR_AGO,
         columns=_columns(place="team_id", text="answer", none="key question_id claim at"),
     ),
-    "questions": Table(
-        of_person=_PERSON,
-        of_workspace=_WORKSPACE,
+    "questions": _personal(
         outdated=f"text_deleted_at IS NULL AND {_SETTLED_LONG_AGO}",
         emptied=QUESTIONS_EMPTIED,
         columns=_columns(
@@ -189,25 +185,18 @@ TABLES: Mapping[str, Table] = {
         ),
     ),
     # The requests that asked a service for the claims in a message are moved to the question, or deleted after a day.
-    "proposals": Table(
-        of_person=_PERSON,
-        of_workspace=_WORKSPACE,
+    "proposals": _personal(
         outdated="at <= now() - least(%(days)s, 1) * interval '1 day'",
         columns=_columns(person="user_id", place="team_id", text="sent", none="id at"),
     ),
-    "last_choices": Table(
-        of_person=_PERSON,
-        of_workspace=_WORKSPACE,
+    "last_choices": _personal(
         columns=_columns(person="user_id", place="team_id", text="options", none="command at"),
     ),
-    "person_settings": Table(
-        of_person=_PERSON,
-        of_workspace=_WORKSPACE,
+    "person_settings": _personal(
         columns=_columns(person="user_id", place="team_id", text="settings", none="at"),
     ),
     "channel_settings": Table(
-        of_person="(user_id = %(user)s OR %(user)s = ANY(string_to_array(settings ->> 'askers', ' ')))"
-        " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
+        of_person=f"(user_id = %(user)s OR %(user)s = ANY(string_to_array(settings ->> 'askers', ' '))) AND {_THERE}",
         of_workspace=_WORKSPACE,
         # The settings are not exported, since they belong to the channel and to other people.
         exported="jsonb_build_object('team_id', t.team_id, 'channel_id', t.channel_id, 'names_you', true)",
@@ -223,9 +212,7 @@ TABLES: Mapping[str, Table] = {
     ),
     # These rules are the workspace's own, and name nobody.
     "workspace_settings": Table(of_workspace=_WORKSPACE, columns=_columns(place="team_id", none="settings at")),
-    "homes": Table(
-        of_person=_PERSON,
-        of_workspace=_WORKSPACE,
+    "homes": _personal(
         columns=_columns(person="user_id", place="team_id", none="opened_at shown_at for_admins page"),
     ),
     # With many workspaces, `user_id` is the workspace where the person was seen, a colon, and the person's id.
@@ -258,7 +245,7 @@ TABLES: Mapping[str, Table] = {
     ),
     # The log's rows stay; only `audit_people` tells whose they are.
     "audit": Table(
-        of_person=f"(team_id, who) IN (SELECT team_id, who FROM audit_people WHERE {_PERSON})",
+        of_person=f"(team_id, who) IN (SELECT team_id, who FROM audit_people WHERE {OF_PERSON})",
         forgotten_with="audit_people",
         columns=_columns(
             place="team_id channel_id",
@@ -266,8 +253,7 @@ TABLES: Mapping[str, Table] = {
         ),
     ),
     "audit_outbox": Table(
-        of_person="(user_id = %(user)s OR strpos(concat_ws(' ', before, after, subject), %(user)s) > 0)"
-        " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
+        of_person=f"(user_id = %(user)s OR strpos(concat_ws(' ', before, after, subject), %(user)s) > 0) AND {_THERE}",
         of_workspace="team_id = ANY(%(teams)s) AND user_id <> ''",
         forget_person={
             "who": "CASE WHEN user_id = %(user)s THEN replace(gen_random_uuid()::text, '-', '') ELSE who END",
@@ -283,9 +269,7 @@ TABLES: Mapping[str, Table] = {
             none="id at who what cost_microusd decision",
         ),
     ),
-    "audit_people": Table(
-        of_person=_PERSON,
-        of_workspace=_WORKSPACE,
+    "audit_people": _personal(
         columns=_columns(person="user_id", place="team_id", credentials="key", none="who"),
     ),
     "audit_heads": Table(
@@ -334,9 +318,7 @@ TABLES: Mapping[str, Table] = {
         columns=_columns(none="provider preset kind at before after found_at"),
     ),
     # When a person is erased, the costs of their calls stay for the workspace's sums.
-    "ledger": Table(
-        of_person=_PERSON,
-        of_workspace=_WORKSPACE,
+    "ledger": _personal(
         # The id of a direct message would tell whose it is.
         forget_person={
             "user_id": "''",
@@ -351,8 +333,7 @@ TABLES: Mapping[str, Table] = {
         ),
     ),
     "budget_use": Table(
-        of_person="scope IN ('user', 'user_week') AND subject = %(user)s"
-        " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
+        of_person=f"scope IN ('user', 'user_week') AND subject = %(user)s AND {_THERE}",
         of_workspace=_WORKSPACE,
         outdated="period < now() - interval '62 days'",
         columns=_columns(
@@ -360,8 +341,7 @@ TABLES: Mapping[str, Table] = {
         ),
     ),
     "budgets": Table(
-        of_person="(user_id = %(user)s OR scope IN ('user', 'user_week') AND subject = %(user)s)"
-        " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
+        of_person=f"(user_id = %(user)s OR scope IN ('user', 'user_week') AND subject = %(user)s) AND {_THERE}",
         of_workspace=_WORKSPACE,
         forget_person={
             "user_id": "CASE WHEN user_id = %(user)s THEN '' ELSE user_id END",
@@ -380,14 +360,12 @@ TABLES: Mapping[str, Table] = {
         columns=_columns(place="team_id", none="period salt person spent at full_at"),
     ),
     # A pause stays until an admin resumes spending, even if the person who paused it is erased.
-    "spending_pauses": Table(
-        of_person=_PERSON,
-        of_workspace=_WORKSPACE,
+    "spending_pauses": _personal(
         forget_person={"user_id": "''"},
         columns=_columns(person="user_id", place="team_id", none="at"),
     ),
     "rate_limits": Table(
-        of_person="kind = 'user' AND subject = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)",
+        of_person=f"kind = 'user' AND subject = %(user)s AND {_THERE}",
         of_workspace=_WORKSPACE,
         columns=_columns(person="subject", place="team_id", none="kind full_at"),
     ),

@@ -18,6 +18,7 @@ from bot.model.membership import AccessChange, Identity, workspace_key
 from bot.privacy.tables import TABLES
 from bot.storage.audit import record_change
 from bot.storage.personal_data import erase_workspaces
+from bot.storage.queries import stop_all
 from bot.storage.questions import Pool
 
 OPEN = "open"
@@ -127,17 +128,7 @@ _PAUSE = """
     UPDATE digests SET state = 'paused', held_next_at = next_at, next_at = NULL
     WHERE state = 'active' AND team_id = ANY(%(teams)s)
 """
-_STOP = """
-    WITH stopped AS (
-        UPDATE questions
-        SET state = 'stopped', attempt = attempt + 1, settled_at = now(), uncleared_since = now(), response_url = NULL
-        WHERE state IN ('received', 'working', 'delivering') AND team_id = ANY(%(teams)s)
-        RETURNING id, run_id)
-    SELECT run_id FROM stopped WHERE run_id IS NOT NULL
-    UNION SELECT s.run_id FROM stages s JOIN stopped q ON q.id = s.question_id
-    WHERE s.run_id IS NOT NULL AND s.result IS NULL
-"""
-
+_STOP = stop_all("state = 'stopped', response_url = NULL", "team_id = ANY(%(teams)s)")
 _SAVE_USER_TEAM = """
     WITH old AS (DELETE FROM user_teams WHERE at < now() - interval '1 day')
     INSERT INTO user_teams (user_id, user_team) VALUES (%(user_id)s, %(user_team)s)
@@ -176,13 +167,8 @@ class WorkspaceRow:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> WorkspaceRow:
         """Read a row of the table."""
-        return cls(
-            identity=Identity.from_row(row),
-            app_id=row["app_id"],
-            state=row["state"],
-            token_hash=row["token_hash"],
-            opened_at=row["opened_at"],
-        )
+        names = ("app_id", "state", "token_hash", "opened_at")
+        return cls(identity=Identity.from_row(row), **{name: row[name] for name in names})
 
 
 class WorkspaceStore:
@@ -203,7 +189,7 @@ class WorkspaceStore:
         as after any downtime of the app.
         """
         async with self._pool.transaction() as connection:
-            values = _values(identity) | {"token_hash": token_hash}
+            values = vars(identity) | {"id": identity.id, "token_hash": token_hash}
             before = await (await connection.execute(_LOCK, values)).fetchone()
             row = await (await connection.execute(_SAVE, values)).fetchone()
             if self._many:
@@ -234,7 +220,8 @@ class WorkspaceStore:
         self, identity: Identity, *, state: str, token_hash: str, event_at: datetime
     ) -> WorkspaceRow | None:
         """Close the installation; if the event is older than its last opening, change nothing and return None."""
-        values = _values(identity) | {"state": state, "token_hash": token_hash, "event_at": event_at}
+        values: dict[str, Any] = vars(identity) | {"id": identity.id, "state": state}
+        values |= {"token_hash": token_hash, "event_at": event_at}
         async with self._pool.transaction() as connection:
             before = await (await connection.execute(_LOCK, values)).fetchone()
             row = await (await connection.execute(_CLOSE, values)).fetchone()
@@ -376,13 +363,3 @@ async def _record_state(
     if was != after["state"]:
         change = Change(team_id=after["team_id"], user_id=APP, what=what, before=was, after=after["state"])
         await record_change(connection, change)
-
-
-def _values(identity: Identity) -> dict[str, Any]:
-    return {
-        "id": identity.id,
-        "team_id": identity.team_id,
-        "enterprise_id": identity.enterprise_id,
-        "is_enterprise_install": identity.is_enterprise_install,
-        "bot_user_id": identity.bot_user_id,
-    }

@@ -10,35 +10,21 @@ from psycopg.rows import DictRow, scalar_row
 from psycopg.sql import SQL, Composed, Identifier
 
 from bot.errors import NotClearedUp
-from bot.privacy.tables import TABLES, Data, assignments, of_people
+from bot.privacy.tables import OF_PERSON, TABLES, Data, assignments, of_people
 from bot.storage.audit import lock_writer, record_command
 from bot.storage.ledger import lock_bookings
+from bot.storage.queries import stop_all
 from bot.storage.questions import Pool
 
 BATCH = 1_000
 """The most rows that are deleted in one transaction, and that are read at once."""
 
-_STOP = """
-    WITH stopped AS (
-        UPDATE questions SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), uncleared_since = now()
-        WHERE state IN ('received', 'working', 'delivering')
-            AND user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
-        RETURNING id, team_id, run_id)
-    SELECT team_id, run_id FROM stopped WHERE run_id IS NOT NULL
-    UNION SELECT q.team_id, s.run_id FROM stages s JOIN stopped q ON q.id = s.question_id
-    WHERE s.run_id IS NOT NULL AND s.result IS NULL
-"""
+_STOP = stop_all("state = 'withdrawn'", OF_PERSON)
 _GOES_ON: LiteralString = "(uncleared_since IS NOT NULL OR state IN ('received', 'working', 'delivering'))"
 _UNCLEARED = f"SELECT 1 FROM questions WHERE {_GOES_ON} AND user_id = %(user)s AND team_id = %(team)s LIMIT 1"
-_PAUSE = """
-    UPDATE digests SET state = 'stopped', next_at = NULL
-    WHERE state = 'active' AND user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
-"""
-
-
-_ASKED_IN = """
-    SELECT team_id FROM questions WHERE user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
-    UNION SELECT team_id FROM ledger WHERE user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
+_PAUSE = f"UPDATE digests SET state = 'stopped', next_at = NULL WHERE state = 'active' AND {OF_PERSON}"
+_ASKED_IN = f"""
+    SELECT team_id FROM questions WHERE {OF_PERSON} UNION SELECT team_id FROM ledger WHERE {OF_PERSON}
 """
 _KEEP_SPENDING = """
     INSERT INTO erased_spending (team_id, period, salt, person, spent, full_at)

@@ -331,7 +331,7 @@ GET = f"SELECT {_ROW} FROM questions WHERE id = %(id)s"
 """Read one question."""
 
 RESULT = """
-    SELECT id, command, text, result, received_at, channel_id FROM questions
+    SELECT id AS question_id, command, text, result, received_at AS asked_at, channel_id FROM questions
     WHERE id = %(id)s AND result IS NOT NULL
 """
 """Read the data for the buttons below an answer."""
@@ -408,6 +408,8 @@ RECORD_MESSAGE = """
 """Save the id of the message that announces the search and will become the answer."""
 
 KEEP_MESSAGES = f"""
+    WITH replaced AS (
+        {REPLACE_SENT} AND EXISTS (SELECT FROM questions q WHERE q.id = %(id)s AND q.attempt = %(attempt)s))
     UPDATE questions
     SET messages = %(messages)s, outcome = %(outcome)s, state = 'delivering', response_uses = %(uses)s,
         unconfirmed = %(unconfirmed)s, provider = %(provider)s, model = %(model)s, effort = %(effort)s,
@@ -416,17 +418,13 @@ KEEP_MESSAGES = f"""
     WHERE id = %(id)s AND attempt = %(attempt)s
     RETURNING id
 """
-"""Save the rendered messages, and record, as `BEGIN_PART` does, that the first of them is about to be posted."""
+"""Save the rendered messages, and delete the saved requests that `sent` replaces.
+
+As `BEGIN_PART` does, record that the first message is about to be posted.
+"""
 
 KEEP_STOPPED = "UPDATE questions SET result = %(result)s WHERE id = %(id)s AND state = 'stopped'"
 """Save the written part of a stopped answer, for the buttons below it."""
-
-KEEP_MESSAGES_REPLACING = f"""
-    WITH replaced AS (
-        {REPLACE_SENT} AND EXISTS (SELECT FROM questions q WHERE q.id = %(id)s AND q.attempt = %(attempt)s))
-    {KEEP_MESSAGES}
-"""
-"""Do the same as `KEEP_MESSAGES`, and delete the saved requests that `sent` replaces."""
 
 BEGIN_PART = """
     UPDATE questions
@@ -578,6 +576,23 @@ STOP = f"""
 
 The response_url of the click, if there is one, then serves to replace the clicked message.
 """
+
+
+def stop_all(values: LiteralString, condition: LiteralString) -> LiteralString:
+    """Return the statement that closes open questions, and reads the background runs that services still work on.
+
+    `values` are the SQL assignments of the questions' new values, among them the state.
+    """
+    return f"""
+    WITH stopped AS (
+        UPDATE questions SET {values}, attempt = attempt + 1, settled_at = now(), uncleared_since = now()
+        WHERE state IN ('received', 'working', 'delivering') AND {condition}
+        RETURNING id, team_id, run_id)
+    SELECT team_id, run_id FROM stopped WHERE run_id IS NOT NULL
+    UNION SELECT q.team_id, s.run_id FROM stages s JOIN stopped q ON q.id = s.question_id
+    WHERE s.run_id IS NOT NULL AND s.result IS NULL
+    """
+
 
 ANSWERED_IN_THREAD = """
     SELECT 1 FROM questions

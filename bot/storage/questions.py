@@ -449,16 +449,8 @@ class QuestionStore:
             row = await receiving.fetchone()
         if row is None:
             return Insertion(received=Received.DUPLICATE)
-        received = Received(row["received"])
-        waiting = received is Received.NEW and not row["jobs"]
-        return Insertion(
-            received=received,
-            withdrawn=row["withdrawn"],
-            waiting=waiting,
-            ahead=row["ahead"],
-            people=row["people"],
-            seconds=row["seconds"],
-        )
+        received, jobs = Received(row["received"]), row.pop("jobs")
+        return Insertion(**row | {"received": received, "waiting": received is Received.NEW and not jobs})
 
     async def in_lane(self, question: NewQuestion) -> NewQuestion:
         """Return a copy of a question with its lane as its `queue`; if it has no lane, return the question itself."""
@@ -548,9 +540,7 @@ class QuestionStore:
             workspace=load_workspace(row["workspace_settings"]),
         )
         taken = replace(_row_of(row, now=self._clock()), preferences=preferences)
-        return Claimed(
-            row=taken, home_open=row["home_open"], closed=bool(row["closed"]), user_team=str(row["user_team"])
-        )
+        return Claimed(row=taken, home_open=row["home_open"], closed=row["closed"], user_team=row["user_team"])
 
     async def hand_over(self, row: QuestionRow) -> bool:
         """Pass a claimed question that this process cannot answer to another process."""
@@ -622,7 +612,7 @@ class QuestionStore:
         """
         messages = Jsonb([_kept(message) for message in outcome.messages])
         return await self._changed(
-            queries.KEEP_MESSAGES_REPLACING if outcome.replaced else queries.KEEP_MESSAGES,
+            queries.KEEP_MESSAGES,
             row,
             messages=messages,
             outcome=outcome.state,
@@ -646,15 +636,7 @@ class QuestionStore:
         result = load_result(row["result"]) if row else None
         if row is None or result is None:
             return None
-        return KeptResult(
-            question_id=row["id"],
-            command=row["command"],
-            text=row["text"],
-            result=result,
-            asked_at=row["received_at"],
-            limits=as_texts(row["result"].get("limits")),
-            channel_id=row["channel_id"],
-        )
+        return KeptResult(**row | {"result": result, "limits": as_texts(row["result"].get("limits"))})
 
     async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
         """Record that a part of the answer is about to be posted; return False if it must not be posted.
