@@ -88,12 +88,9 @@ class Entry:
     def as_json(self, hash: str) -> str:
         """Return the entry as one line of JSON, with its hash."""
         values = vars(self) | {"at": self.at.astimezone(UTC).isoformat(timespec="microseconds"), "hash": hash}
-        values |= {name: None if text is None else json.loads(text) for name, text in self._change}
+        for name in ("before", "after"):
+            values[name] = None if values[name] is None else json.loads(values[name])
         return escape_json(json.dumps(values, ensure_ascii=False))
-
-    @property
-    def _change(self) -> tuple[tuple[str, str | None], ...]:
-        return ("before", self.before), ("after", self.after)
 
 
 @dataclass(frozen=True, kw_only=True)

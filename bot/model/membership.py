@@ -258,13 +258,13 @@ class Profile:
     @classmethod
     def from_user(cls, user: Mapping[str, Any]) -> Profile:
         """Parse the `user` in a reply of users.info."""
+        outside, deleted = any(user.get(flag) for flag in OUTSIDE_FLAGS), bool(user.get("deleted"))
         return cls(
             team_id=_text(user, "team_id"),
             enterprise_id=_text(user, "enterprise_id") or _text(_part(user, "enterprise_user"), "enterprise_id"),
-            outside=any(user.get(flag) for flag in OUTSIDE_FLAGS),
-            deleted=bool(user.get("deleted")),
-            admin=bool(user.get("is_admin") or user.get("is_owner"))
-            and not (user.get("deleted") or any(user.get(flag) for flag in OUTSIDE_FLAGS)),
+            outside=outside,
+            deleted=deleted,
+            admin=bool(user.get("is_admin") or user.get("is_owner")) and not (deleted or outside),
             zone=_text(user, "tz") or None,
             locale=_text(user, "locale"),
             name=_text(_part(user, "profile"), "display_name") or _text(user, "real_name") or _text(user, "name"),

@@ -98,11 +98,8 @@ def latest_slot(schedule: Schedule, *, first: datetime, now: datetime) -> dateti
 def _moment(day: date, schedule: Schedule, tz: ZoneInfo) -> datetime:
     wanted = datetime.combine(day, schedule.at)
     moment = wanted.replace(tzinfo=tz).astimezone(UTC)
-    return moment if _exists(wanted, moment, tz) else _after_gap(wanted, tz)
-
-
-def _exists(wanted: datetime, moment: datetime, tz: ZoneInfo) -> bool:
-    return moment.astimezone(tz).replace(tzinfo=None) == wanted
+    exists = moment.astimezone(tz).replace(tzinfo=None) == wanted
+    return moment if exists else _after_gap(wanted, tz)
 
 
 def _after_gap(wanted: datetime, tz: ZoneInfo) -> datetime:

@@ -97,20 +97,23 @@ class Redactor:
 
     def _spans(self, text: str) -> list[tuple[int, int, str]]:
         """Return the spans to remove, in order, each with its kind; overlapping spans are merged into one."""
-        found = [(*span, len(KINDS), OWN) for pattern in self.patterns for span in _matches(pattern, text)]
+        found = [(*span, len(KINDS), OWN) for span in self._own_spans(text)]
         for reading in readings(text):
             for rank, name in enumerate(name for name in KINDS if name in self.kinds):
                 found += [(*reading.in_text(span), rank, name) for span in KINDS[name].find(reading.letters)]
             if reading.letters != text:
-                found += [
-                    (*reading.in_text(span), len(KINDS), OWN)
-                    for pattern in self.patterns
-                    for span in _matches(pattern, reading.letters)
-                ]
+                found += [(*reading.in_text(span), len(KINDS), OWN) for span in self._own_spans(reading.letters)]
         return [
             (start, stop, name)
             for start, stop, __, name in _merged(sorted(found, key=lambda one: (one[0], one[2], -one[1])))
         ]
+
+    def _own_spans(self, text: str) -> Iterator[Span]:
+        """Yield the spans that the admin's patterns find."""
+        for pattern in self.patterns:
+            for found in pattern.finditer(text):
+                if found.start() < found.end():
+                    yield found.span()
 
     def request(self, request: Request) -> tuple[Request, tuple[Redaction, ...]]:
         """Return a request with its texts and filters redacted, and the removed data.
@@ -159,13 +162,6 @@ class Redactor:
 
 NO_REDACTION = Redactor()
 """Redacts nothing."""
-
-
-def _matches(pattern: Any, text: str) -> Iterator[Span]:
-    for found in pattern.finditer(text):
-        start, stop = found.span()
-        if start < stop:
-            yield start, stop
 
 
 def _merged(found: Iterable[tuple[int, int, int, str]]) -> list[tuple[int, int, int, str]]:

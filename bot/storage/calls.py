@@ -179,11 +179,9 @@ class PostgresLimiter:
         await self.pool.execute(_NOT_TOLD, {"lane": lane})
 
     async def _seconds(self, lane: str, turn: UUID, most: float | None) -> float:
-        async def ask() -> float:
-            row = await self.pool.fetch_one(_TURN, {"lane": lane, "turn": turn, "most": most}, prepare=True)
-            return float(row["seconds"]) if row else 0.0
-
-        return await self.database_retry(ask)
+        values = {"lane": lane, "turn": turn, "most": most}
+        row = await self.database_retry(lambda: self.pool.fetch_one(_TURN, values, prepare=True))
+        return float(row["seconds"]) if row else 0.0
 
     async def _note(self, provider: str, kind: CallKind, query: LiteralString, values: dict[str, float | None]) -> None:
         lane = self.lanes.lane(provider, kind)
@@ -409,28 +407,20 @@ class AttemptLog:
 
         A write that has begun continues if the caller is cancelled, since its result would be unknown otherwise.
         """
-        batch = [self.pending.popleft() for _ in range(len(self.pending))]
-        return not batch or await asyncio.shield(asyncio.create_task(self._write(batch)))
+        return await asyncio.shield(asyncio.create_task(self._write()))
 
     async def _final_flush(self) -> None:
         try:
             async with asyncio.timeout(self.final_seconds):
-                while not await self._flush_all():
+                while not await self.flush():
                     await self.sleep(_RETRY_SECONDS)
         except TimeoutError as error:
             log.error("attempts.lost", extra={"error": type(error).__name__})
 
-    async def _flush_all(self) -> bool:
-        async with self._lock:  # Waits for a running write, which queues its attempts again if it fails.
-            pass
-        return await self.flush()
-
-    async def _write(self, batch: Sequence[TimedAttempt]) -> bool:
-        written = False
-        try:
-            async with self._lock:
-                written = await self._try(self.attempts.write(batch))
-        finally:
+    async def _write(self) -> bool:
+        async with self._lock:
+            batch = [self.pending.popleft() for _ in range(len(self.pending))]
+            written = not batch or await self._try(self.attempts.write(batch))
             if not written:
                 room = MAX_PENDING - len(self.pending)
                 self.pending.extendleft(reversed(batch[max(0, len(batch) - room) :]))

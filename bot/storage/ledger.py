@@ -11,7 +11,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self, cast
 from uuid import UUID
 
@@ -206,9 +205,7 @@ class Ledger:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(FINAL_SECONDS):
                 while self._ended or self._booking is not None:
@@ -374,10 +371,5 @@ def _verdict(row: DictRow) -> Verdict:
         return Paused()
     if row["verdict"] == "gone":
         return Erased()
-    return OverBudget(
-        scope=cast("Scope", row["exceeded"]),
-        amount=row["amount"],
-        allowed=row["allowed"],
-        remaining=row["remaining"],
-        resets=row["resets"],
-    )
+    names = ("amount", "allowed", "remaining", "resets")
+    return OverBudget(scope=cast("Scope", row["exceeded"]), **{name: row[name] for name in names})

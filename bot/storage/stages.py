@@ -52,36 +52,28 @@ _PUT_RUN = """
 _RUNS = "SELECT run_id FROM stages WHERE question_id = %(id)s AND run_id IS NOT NULL AND result IS NULL"
 
 
+@dataclass(frozen=True)
 class StageStore:
-    """Reads and writes the table. A worker that lost its claim on the question writes nothing."""
+    """Reads the table."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    pool: Pool
 
     async def get(self, question_id: UUID, stage: str) -> dict[str, Any] | None:
         """Return a stage's `run_id`, the `age` of this run in seconds and its `result`; None if it has not begun."""
-        return await self._pool.fetch_one(_GET, {"id": question_id, "stage": stage})
-
-    async def put(self, row: QuestionRow, stage: str, result: Mapping[str, JSON], **figures: float | None) -> bool:
-        """Save the result of a stage, its `seconds` and its `cost_usd`; return False if the claim is lost."""
-        return await self._changed(_PUT, row, stage=stage, result=Jsonb(dict(result)), **figures)
-
-    async def put_run(self, row: QuestionRow, stage: str, run: BackgroundRun) -> bool:
-        """Save the background run of a stage; return False if the claim is lost."""
-        return await self._changed(_PUT_RUN, row, stage=stage, run_id=run.id, age=run.age)
+        return await self.pool.fetch_one(_GET, {"id": question_id, "stage": stage})
 
     async def runs(self, question_id: UUID) -> list[str]:
         """Return the ids of the runs that were started and, as far as is known, have not finished."""
-        rows = await self._pool.fetch_all(_RUNS, {"id": question_id})
+        rows = await self.pool.fetch_all(_RUNS, {"id": question_id})
         return [str(row["run_id"]) for row in rows]
-
-    async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
-        return await self._pool.fetch_one(query, {"id": row.id, "attempt": row.claim, **values}) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionStages:
-    """The stages of one question for the worker that claimed it (`perplexity.deepdive` has the protocol)."""
+    """The stages of one question for the worker that claimed it (`perplexity.deepdive` has the protocol).
+
+    If the worker has lost its claim on the question, nothing is saved, and RequestCancelled is raised.
+    """
 
     stages: StageStore
     row: QuestionRow
@@ -93,11 +85,9 @@ class QuestionStages:
         return kept["result"] if kept else None
 
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
-        """Save the result of a stage. Raises RequestCancelled if this worker has lost its claim on the question."""
-        if not await self.database_retry(
-            lambda: self.stages.put(self.row, stage, result, seconds=seconds, cost_usd=cost_usd)
-        ):
-            raise RequestCancelled("another worker has claimed the question, or it was stopped")
+        """Save the result of a stage."""
+        saved = Jsonb(dict(result))
+        await self._save(_PUT, self.database_retry, stage=stage, result=saved, seconds=seconds, cost_usd=cost_usd)
 
     async def get_run(self, stage: str) -> BackgroundRun | None:
         """Return the background run of a stage, None if there is none."""
@@ -105,15 +95,14 @@ class QuestionStages:
         return BackgroundRun(id=kept["run_id"], age=kept["age"]) if kept and kept["run_id"] else None
 
     async def put_run(self, stage: str, run: BackgroundRun) -> None:
-        """Save a run, so that it can be resumed. If the database is unavailable, only log that.
-
-        Raises RequestCancelled if this worker has lost its claim on the question.
-        """
+        """Save a run, so that it can be resumed. If the database is unavailable, only log that."""
         retry = replace(self.database_retry, seconds=RUN_SECONDS)
         try:
-            ours = await retry(lambda: self.stages.put_run(self.row, stage, run))
+            await self._save(_PUT_RUN, retry, stage=stage, run_id=run.id, age=run.age)
         except DATABASE_UNAVAILABLE as error:
             log.warning("run.not_recorded", extra={"question": str(self.row.id), "error": type(error).__name__})
-            return
-        if not ours:
+
+    async def _save(self, query: LiteralString, retry: DatabaseRetry, **values: Any) -> None:
+        values |= {"id": self.row.id, "attempt": self.row.claim}
+        if await retry(lambda: self.stages.pool.fetch_one(query, values)) is None:
             raise RequestCancelled("another worker has claimed the question, or it was stopped")

@@ -139,7 +139,7 @@ async def test_attempts_noted_while_a_full_log_is_written_are_kept() -> None:
     for number in range(MAX_PENDING):
         kept.record(attempt(number))
     writing = asyncio.create_task(kept.flush())
-    await asyncio.sleep(0)
+    await table.begun.wait()
     kept.record(attempt(-1))
     await writing
     await kept.flush()
