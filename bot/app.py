@@ -187,7 +187,7 @@ class _Parts:
         # Encryption takes a while to import; a single workspace with its own token does not need it.
         from bot.workspaces.connection import connect_workspaces
 
-        many = connect_workspaces(
+        registry, self.client, self.flow = connect_workspaces(
             settings,
             session=self.session,
             reads=self.acks,
@@ -195,9 +195,8 @@ class _Parts:
             store=self.workspaces,
             cancel_runs=cancel_runs,
         )
-        self.client, self.installation, self.flow = many.client, many.registry, many.flow
-        self.read_token = many.registry.token
-        self.enter_team, self.find_workspace = many.registry.enter_team, many.registry.of_request
+        self.installation, self.read_token = registry, registry.token
+        self.enter_team, self.find_workspace = registry.enter_team, registry.of_request
 
     def _read_people(self) -> None:
         client = self.client

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from aiohttp import ClientSession
@@ -16,19 +15,9 @@ from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Pool
 from bot.workspaces.encryption import KeyRing
 from bot.workspaces.installations import Installations
-from bot.workspaces.oauth import InstallationFlow, OAuthClient
-from bot.workspaces.oauth_states import OAuthStates
+from bot.workspaces.oauth import InstallationFlow, OAuthClient, OAuthStates
 from bot.workspaces.provider_keys import addresses
 from bot.workspaces.registry import Workspaces
-
-
-@dataclass(frozen=True, kw_only=True)
-class ManyWorkspaces:
-    """The registry of installations, the client that acts for them, and the flow that creates new ones."""
-
-    registry: Workspaces
-    client: AsyncWebClient
-    flow: InstallationFlow
 
 
 def connect_workspaces(
@@ -39,8 +28,11 @@ def connect_workspaces(
     work: Pool,
     store: WorkspaceStore,
     cancel_runs: Callable[[Sequence[str]], None],
-) -> ManyWorkspaces:
-    """Build the parts. `reads` is the pool for requests, `work` the pool for connections held during calls to Slack."""
+) -> tuple[Workspaces, AsyncWebClient, InstallationFlow]:
+    """Return the registry of installations, the client that acts for them, and the flow that creates new ones.
+
+    `reads` is the pool for requests, `work` the pool for connections that are held during calls to Slack.
+    """
     keys = KeyRing.of(settings.key_bytes)
     installations = Installations(reads, calls=work, keys=keys, workspaces=store)
     secret = settings.slack_oauth_client_secret
@@ -69,4 +61,4 @@ def connect_workspaces(
         installed=registry.forget,
     )
     client = WorkspaceClient(read_token=registry.token, api_url=settings.slack_api_url, session=session)
-    return ManyWorkspaces(registry=registry, client=client, flow=flow)
+    return registry, client, flow

@@ -76,7 +76,7 @@ _EXPIRING = """
     WHERE refresh_token IS NOT NULL AND expires_at < now() + %(seconds)s * interval '1 second' ORDER BY expires_at
 """
 _LOCK_EXPIRING = """
-    SELECT *, extract(epoch FROM expires_at - now())::float8 AS seconds_left FROM installations
+    SELECT refresh_token FROM installations
     WHERE id = %(id)s AND refresh_token IS NOT NULL AND expires_at < now() + %(seconds)s * interval '1 second'
     FOR UPDATE
 """
@@ -171,13 +171,7 @@ class Installations(AsyncInstallationStore):
             refresh_token=installation.bot_refresh_token,
             expires_in=_seconds_left(installation),
         )
-        values = self._encrypted(identity.id, granted) | {
-            "team_id": identity.team_id,
-            "enterprise_id": identity.enterprise_id,
-            "is_enterprise_install": identity.is_enterprise_install,
-            "bot_user_id": identity.bot_user_id,
-            "app_id": installation.app_id,
-        }
+        values = self._encrypted(identity.id, granted) | vars(identity) | {"app_id": installation.app_id}
         await self._pool.execute(_SAVE, values)
 
     async def remember_team(self, team_id: str, enterprise_id: str) -> None:

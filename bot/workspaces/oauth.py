@@ -8,7 +8,13 @@ https://docs.slack.dev/authentication/installing-with-oauth
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import logging
+import re
+import secrets
+import time
+from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,17 +29,18 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.oauth import OAuthStateUtils
 from slack_sdk.oauth.installation_store.models.installation import Installation
+from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import Pool
 from bot.workspaces.installations import (
     Installations,
     OAuthGrant,
     RefreshFailed,
     identity_of,
 )
-from bot.workspaces.oauth_states import STATE_SECONDS, OAuthStates
 from bot.workspaces.registry import is_allowed
 
 log = logging.getLogger(__name__)
@@ -102,17 +109,13 @@ class OAuthClient:
     client_id: str
     client_secret: str = field(repr=False)
 
-    async def exchange_code(self, code: str, *, redirect_uri: str) -> Mapping[str, Any]:
-        """Return the reply of oauth.v2.access. Raises one of `bot.slack.messages.FAILURES`."""
-        return await self._access(code=code, redirect_uri=redirect_uri)
-
     async def refresh(self, refresh_token: str) -> OAuthGrant:
         """Return the next token for a refresh token, which Slack accepts once. Raises RefreshFailed.
 
         https://docs.slack.dev/authentication/using-token-rotation
         """
         try:
-            answer = await self._access(grant_type="refresh_token", refresh_token=refresh_token)
+            answer = await self.access(grant_type="refresh_token", refresh_token=refresh_token)
         except FAILURES as error:
             result = classify_error(error)
             raise RefreshFailed(result.error if isinstance(result, RouteClosed) else None) from None
@@ -121,8 +124,11 @@ class OAuthClient:
             raise RefreshFailed("no_refresh_token")
         return granted
 
-    async def _access(self, **arguments: str) -> Mapping[str, Any]:
-        """Call oauth.v2.access. The SDK's own method uses a class that aiohttp deprecates (slack-sdk 3.47)."""
+    async def access(self, **arguments: str) -> Mapping[str, Any]:
+        """Return the reply of oauth.v2.access. Raises one of `bot.slack.messages.FAILURES`.
+
+        The SDK's own method uses a class that aiohttp deprecates (slack-sdk 3.47).
+        """
         credentials = {"Authorization": encode_basic_auth(self.client_id, self.client_secret)}
         answer = await self.client.api_call("oauth.v2.access", data=arguments, headers=credentials)
         return answer.data if isinstance(answer.data, dict) else {}
@@ -136,6 +142,59 @@ class OAuthClient:
             await self.client.auth_revoke(token=token)
         except FAILURES as error:
             log.warning("token.not_revoked", extra={"error": type(error).__name__})
+
+
+STATE_SECONDS = 600
+"""How long an installation may take in the browser."""
+
+KEPT_SECONDS = 2 * STATE_SECONDS
+"""How long a used state is kept: longer than it is valid, even if the clocks of two machines differ."""
+
+CLEANED_AT_ONCE = 100
+"""How many outdated states are deleted, at most, whenever a state is used; each use adds one row."""
+
+_FORM = re.compile(r"(?P<signed>(?P<ends>[0-9]{1,12})\.[A-Za-z0-9_-]{22})\.(?P<signature>[A-Za-z0-9_-]{43})")
+
+_CONSUME = """
+    WITH old AS (
+        DELETE FROM oauth_states
+        WHERE ctid = ANY(ARRAY(SELECT ctid FROM oauth_states WHERE expires_at < now() LIMIT %(most)s)))
+    INSERT INTO oauth_states (state_hash, expires_at) VALUES (%(hash)s, now() + %(seconds)s * interval '1 second')
+    ON CONFLICT DO NOTHING RETURNING state_hash
+"""
+
+
+class OAuthStates(AsyncOAuthStateStore):
+    """The states of one app: each is valid once, for ten minutes. `secret` is shared by all its processes.
+
+    A state contains the time of its end and a nonce, and both are signed. Anyone may begin an installation, so issuing
+    a state writes nothing to the database; only using one does. The SDK's own signed states (3.47) are not used: they
+    have no nonce, so two states of the same second are equal. `now` returns seconds since 1970.
+    """
+
+    def __init__(self, pool: Pool, *, secret: str, now: Callable[[], float] = time.time) -> None:
+        self._pool = pool
+        self._key = hmac.digest(secret.encode(), b"oauth state", "sha256")
+        self._now = now
+
+    async def async_issue(self, *args: Any, **kwargs: Any) -> str:
+        """Return a new state."""
+        signed = f"{int(self._now()) + STATE_SECONDS}.{secrets.token_urlsafe(16)}"
+        return f"{signed}.{self._signature(signed)}"
+
+    async def async_consume(self, state: str) -> bool:
+        """Return whether a state was issued, is not too old, and was not used before. Raises database errors."""
+        found = _FORM.fullmatch(state)
+        if found is None or not hmac.compare_digest(found["signature"], self._signature(found["signed"])):
+            return False
+        if not self._now() < int(found["ends"]):
+            return False
+        values = {"hash": hashlib.sha256(state.encode()).digest(), "seconds": KEPT_SECONDS, "most": CLEANED_AT_ONCE}
+        return await self._pool.fetch_one(_CONSUME, values) is not None
+
+    def _signature(self, signed: str) -> str:
+        digest = hmac.digest(self._key, signed.encode(), "sha256")
+        return urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 class StateCookie(OAuthStateUtils):
@@ -206,7 +265,7 @@ class InstallationFlow(AsyncOAuthFlow):
         The token of an installation that is not allowed is revoked.
         """
         try:
-            answer = await self._slack.exchange_code(code, redirect_uri=str(self.settings.redirect_uri))
+            answer = await self._slack.access(code=code, redirect_uri=str(self.settings.redirect_uri))
         except FAILURES as error:
             refused = isinstance(classify_error(error), RouteClosed)
             log.warning("installation.failed", extra={"error": type(error).__name__})

@@ -184,11 +184,10 @@ class Workspaces:
         installed_at = await self.installations.installed_at(workspace) if workspace else None
         if is_in_same_second(at, installed_at) and not await self._takes_token_of(workspace):
             at += timedelta(seconds=EVENT_SECONDS)
-        if known is None or (installed_at is not None and at < installed_at):
-            log.info("workspace.late_event", extra={"state": state})
-            return
-        token_hash = known.token_hash or ""
-        closed = await self.store.close(known.identity, state=state, token_hash=token_hash, event_at=at)
+        closed = None
+        if known is not None and (installed_at is None or at >= installed_at):
+            token_hash = known.token_hash or ""
+            closed = await self.store.close(known.identity, state=state, token_hash=token_hash, event_at=at)
         if closed is None:
             log.info("workspace.late_event", extra={"state": state})
             return

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from bot.storage.questions import connection_pool
-from bot.workspaces.oauth_states import OAuthStates
+from bot.workspaces.oauth import OAuthStates
 from tests.fakes.oauth import CLIENT_SECRET
 from tests.fakes.workspaces import PUBLIC_URL, Installations, many_workspaces
 
