@@ -6,9 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
 from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
@@ -75,44 +73,25 @@ _NAMING = ("subject", "before", "after")
 """The columns that may name people other than the one who acts."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Unchained:
-    """An event to chain. `id` is its id in the outbox; `user_id` is the person who acted, empty if that is the app.
+def _people_of(event: DictRow) -> set[tuple[str, str]]:
+    """Return the people whom an event names, as pairs of workspace and id; an entry has their pseudonyms instead."""
+    named = set().union(*(people_in(event[name]) for name in _NAMING), {event["user_id"]})
+    return {(event["team_id"], user) for user in named if user}
 
-    `who` is the pseudonym of a person who has been erased since, otherwise None.
+
+def _entry(event: DictRow, number: int, pseudonyms: Mapping[tuple[str, str], str]) -> Entry:
+    """Return an event as an entry; `pseudonyms` maps pairs of workspace and person's id to pseudonyms.
+
+    `user_id` is the person who acted, empty if that is the app; `who` is the pseudonym of a person who has been erased
+    since. All direct messages are recorded as one place, since the id of a direct message's channel reveals its person.
     """
-
-    id: int
-    user_id: str
-    who: str | None
-    values: dict[str, Any]
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> _Unchained:
-        values = dict(row)
-        return cls(id=values.pop("id"), user_id=values.pop("user_id"), who=values.pop("who"), values=values)
-
-    @property
-    def team(self) -> str:
-        return str(self.values["team_id"])
-
-    @property
-    def people(self) -> set[tuple[str, str]]:
-        """The people whom the event names, as pairs of workspace and id; an entry has their pseudonyms instead."""
-        named = set().union(*(people_in(self.values[name]) for name in _NAMING), {self.user_id})
-        return {(self.team, user) for user in named if user}
-
-    def entry(self, number: int, pseudonyms: Mapping[tuple[str, str], str]) -> Entry:
-        """Return the event as an entry; `pseudonyms` maps pairs of workspace and person's id to pseudonyms.
-
-        All direct messages are recorded as one place, since the id of a direct message's channel reveals its person.
-        """
-        who = self.who or (pseudonyms[self.team, self.user_id] if self.user_id else APP)
-        changed = {
-            name: without_people(self.values[name], lambda user: pseudonyms[self.team, user]) for name in _NAMING
-        }
-        place = DIRECT if self.values["channel_id"].startswith(DIRECT) else self.values["channel_id"]
-        return Entry(**self.values | changed | {"channel_id": place}, number=number, who=who)
+    team, user = event["team_id"], event["user_id"]
+    values = {name: value for name, value in event.items() if name not in ("id", "user_id")}
+    values |= {name: without_people(event[name], lambda one: pseudonyms[team, one]) for name in _NAMING}
+    values["who"] = event["who"] or (pseudonyms[team, user] if user else APP)
+    if event["channel_id"].startswith(DIRECT):
+        values["channel_id"] = DIRECT
+    return Entry(**values, number=number)
 
 
 class AuditStore:
@@ -170,21 +149,21 @@ class AuditStore:
 
     async def _chain(self, connection: AsyncConnection[DictRow], held: Sequence[str]) -> tuple[list[Head], int]:
         rows = await connection.execute(_NEXT, {"held": held, "most": BATCH})
-        waiting = [_Unchained.of(row) for row in await rows.fetchall()]
+        waiting = await rows.fetchall()
         key = await signing_key(connection, self._setting)
-        heads = await self._heads(connection, key, {one.team for one in waiting})
-        waiting = [one for one in waiting if one.team in heads]
-        pseudonyms = await _people(connection, set().union(*(one.people for one in waiting)))
+        heads = await self._heads(connection, key, {one["team_id"] for one in waiting})
+        waiting = [one for one in waiting if one["team_id"] in heads]
+        pseudonyms = await _people(connection, set().union(*map(_people_of, waiting)))
         added = []
         for one in waiting:
-            head = heads[one.team]
-            entry = one.entry(head.count + 1, pseudonyms)
-            heads[one.team] = Head(team_id=one.team, count=entry.number, hash=entry.hash(head.hash))
-            added.append(vars(entry) | {"hash": heads[one.team].hash})
+            head = heads[one["team_id"]]
+            entry = _entry(one, head.count + 1, pseudonyms)
+            heads[entry.team_id] = Head(team_id=entry.team_id, count=entry.number, hash=entry.hash(head.hash))
+            added.append(vars(entry) | {"hash": heads[entry.team_id].hash})
         async with connection.cursor() as cursor:
             await cursor.executemany(_ADD, added)
-        await connection.execute(_REMOVE, {"ids": [one.id for one in waiting]})
-        changed = [heads[team] for team in sorted({one.team for one in waiting})]
+        await connection.execute(_REMOVE, {"ids": [one["id"] for one in waiting]})
+        changed = [heads[team] for team in sorted({one["team_id"] for one in waiting})]
         for head in changed:
             await save_head(connection, head, key)
         return changed, len(waiting)

@@ -5,7 +5,7 @@ Settings are validated when they are read and written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, LiteralString
 
 from psycopg.types.json import Jsonb
@@ -111,7 +111,8 @@ class PreferenceStore:
             return True
         async with self._pool.transaction() as connection:
             was = await (await connection.execute(read, place)).fetchone()
-            if _differ(changed, before, load(was and was["settings"])):
+            stored = load(was and was["settings"])
+            if any(getattr(before, name) != getattr(stored, name) for name in changed):
                 return False
             becomes = await (await connection.execute(change, {**place, "changes": Jsonb(dict(changed))})).fetchone()
             if not isinstance(before, PersonSettings):
@@ -131,11 +132,6 @@ def _without_text(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings for the audit log, with the length of the instructions in place of their text."""
     texts = {name: f"{len(settings[name])} characters" for name in ("instructions",) if name in settings}
     return settings | texts
-
-
-def _differ(names: Iterable[str], one: object, other: object) -> bool:
-    """Return whether any of the named settings differs between two objects."""
-    return any(getattr(one, name) != getattr(other, name) for name in names)
 
 
 _KEEP = """

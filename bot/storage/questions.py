@@ -742,13 +742,7 @@ class QuestionStore:
 
         `behind` is the number of rounds that the next question waits, behind the person's other questions in the queue.
         """
-        share = self._share
-        return {
-            "behind": max(0, share.queued_per_person - 1),
-            "queued_per_person": share.queued_per_person,
-            "per_workspace": share.per_workspace,
-            "bounded": share.bounded,
-        }
+        return vars(self._share) | {"behind": max(0, self._share.queued_per_person - 1)}
 
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
         values |= {"id": row.id, "attempt": row.claim}
