@@ -71,16 +71,13 @@ async def _rotate_row(
     connection: AsyncConnection[DictRow], column: SecretColumn, row: DictRow, keys: KeyRing, result: Rotation
 ) -> None:
     place = place_of(row["id"], row["place"])
-    if keys.is_current(row["secret"]):
-        if is_readable(keys, row):
-            result.current += 1
-        else:
-            result.unreadable.append(place)
-        return
     try:
         secret = keys.decrypt(row["secret"], place=place)
     except Undecryptable:
         result.unreadable.append(place)
+        return
+    if keys.is_current(row["secret"]):
+        result.current += 1
         return
     query = f"UPDATE {column.table} SET {column.column} = %(secret)s WHERE {column.row} = %(key)s"
     await connection.execute(query, {"secret": keys.encrypt(secret, place=place), "key": row["key"]})
