@@ -255,7 +255,7 @@ class _Parts:
         )
         self.admission = Admission(
             client=client,
-            installation=self.installation,
+            ours=lambda: self.installation.identity,
             workspaces=self.workspaces,
             preferences=self.preferences_before_ack,
             profiles=self.profiles,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp
 
@@ -20,9 +19,9 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import Submitted, record_stop
+from bot.listeners.intake import record_stop
 from bot.model.audit import stop_change
-from bot.model.question import NewQuestion, QuestionRow
+from bot.model.question import NewQuestion, QuestionRow, Received
 from bot.translation import N_
 from bot.translation import gettext as _
 
@@ -64,14 +63,11 @@ async def retry_question(click: Click, context: ListenerContext) -> ClickReply |
         log.warning("click.stale", extra={"error": "no longer time"})
         return text_reply(_(UNKNOWN_QUESTION))
     question = _build_retry(earlier, click, text=text, key=PAST_WEEK if wider else "retry")
-    submitted = await context.intake.submit(question)
-    if submitted is Submitted.NEW:
-        context.metrics.received(command=earlier.command, surface="click")
-        log.info("question.received", extra={"question": str(question.id), "surface": "click"})
-        if question.action and question.thread_ts is None:
-            # The answer will not replace the failure message, so only this reply says that the question is asked again.
-            return text_reply(_("Trying again."))
-    return await submission_refusal(submitted, question, context)
+    received = (await context.intake.submit(question, surface="click")).received
+    if received is Received.NEW and question.action and question.thread_ts is None:
+        # The answer will not replace the failure message, so only this reply says that the question is asked again.
+        return text_reply(_("Trying again."))
+    return await submission_refusal(received, question, context)
 
 
 def _past_week(earlier: QuestionRow, context: ListenerContext) -> str | None:
@@ -92,7 +88,6 @@ def _build_retry(earlier: QuestionRow, click: Click, *, text: str, key: str) -> 
     """
     in_thread = earlier.thread_ts is not None
     return NewQuestion(
-        id=uuid4(),
         delivery_key=f"{earlier.id}:{key}",
         again=earlier.id,
         surface=earlier.surface if in_thread else "click",

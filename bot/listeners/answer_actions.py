@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp
 
@@ -33,9 +32,8 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import Submitted
 from bot.model.membership import team_of
-from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
+from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow, Received
 from bot.translation import N_
 from bot.translation import gettext as _
 
@@ -119,7 +117,7 @@ async def submit_below(
     text: str,
     told: str,
     key: str = "",
-) -> tuple[Submitted, ClickReply | None]:
+) -> tuple[Received, ClickReply | None]:
     """Ask a question below an earlier answer; return the result of saving it, and the reply to the click, if any.
 
     However often the button is clicked, the question is asked only once for each `key`.
@@ -132,17 +130,13 @@ async def submit_below(
 
 async def _submit(
     question: NewQuestion, context: ListenerContext, *, asked: str, told: str
-) -> tuple[Submitted, ClickReply | None]:
-    submitted = await context.intake.submit(question)
-    if submitted is Submitted.DUPLICATE:
-        return submitted, text_reply(_("I’m already working on this, or it’s answered. Look below that answer."))
-    if submitted is Submitted.NEW:
-        context.metrics.received(command=question.command, surface="click")
-        extra = {"question": str(question.id), "surface": "click", "action": question.action}
-        log.info("question.received", extra=extra)
-        if question.thread_ts is None:
-            return submitted, text_reply(told.format(_("“{text}”").format(text=shorten(one_line(asked), 150))))
-    return submitted, await submission_refusal(submitted, question, context)
+) -> tuple[Received, ClickReply | None]:
+    received = (await context.intake.submit(question, surface="click")).received
+    if received is Received.DUPLICATE:
+        return received, text_reply(_("I’m already working on this, or it’s answered. Look below that answer."))
+    if received is Received.NEW and question.thread_ts is None:
+        return received, text_reply(told.format(_("“{text}”").format(text=shorten(one_line(asked), 150))))
+    return received, await submission_refusal(received, question, context)
 
 
 def _question_below(
@@ -153,7 +147,6 @@ def _question_below(
     in_thread = earlier.thread_ts is not None
     surface = "mention" if earlier.surface in CHANNEL_THREADS else earlier.surface
     return NewQuestion(
-        id=uuid4(),
         delivery_key=f"{earlier.id}:{action}{f':{key}' if key else ''}",
         surface=surface if in_thread else "click",
         command=command,
@@ -181,7 +174,6 @@ async def ask_example(click: Click, context: ListenerContext) -> ClickReply | No
     command, text = route_message(click.choice, context.commands)
     team, thread_ts = team_of(click.body), click.thread_ts
     question = NewQuestion(
-        id=uuid4(),
         delivery_key=f"{team}:{click.channel}:{EXAMPLES}:{click.message_ts(click.channel)}:{click.choice}",
         surface="click" if thread_ts is None else "im",
         command=command,

@@ -14,9 +14,8 @@ from bot.blocks.elements import link, section, spoken
 from bot.commands.base import Command
 from bot.commands.help import TOO_MANY_OPEN
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import Submitted
 from bot.model.message import OutgoingMessage
-from bot.model.question import NewQuestion
+from bot.model.question import NewQuestion, Received
 from bot.slack.messages import FAILURES, Sent
 from bot.translation import N_
 from bot.translation import gettext as _
@@ -84,13 +83,13 @@ async def ask_in_direct_message(
         action=action,
         resubmittable=True,
     )
-    submitted = await _submit(question, context)
-    if submitted is not Submitted.NEW:
-        context.start(_delete(context, channel, thread_ts))
+    received = (await context.intake.submit(question)).received
+    if received is not Received.NEW:
+        context.start(context.chat.delete(channel, thread_ts))
     elif asked is not None:
         context.start(asked(question_id))
-    problem = await _problem(submitted, question, context)
-    return BegunThread(channel, thread_ts if submitted is Submitted.NEW else None) if problem is None else problem
+    problem = await _problem(received, question, context)
+    return BegunThread(channel, thread_ts if received is Received.NEW else None) if problem is None else problem
 
 
 async def link_to_messages(context: ListenerContext, thread: BegunThread) -> OutgoingMessage:
@@ -121,7 +120,6 @@ async def ask_by_response_url(
     not have used it.
     """
     question = NewQuestion(
-        id=uuid4(),
         delivery_key=f"{team}:{channel}:{key}",
         # As after a click, there is no acknowledgement that could announce the search.
         surface="click",
@@ -133,31 +131,22 @@ async def ask_by_response_url(
         response_url=response_url,
         resubmittable=True,
     )
-    return await _problem(await _submit(question, context), question, context)
+    return await _problem((await context.intake.submit(question)).received, question, context)
 
 
 _PROBLEMS = {
-    Submitted.TOO_MANY_OPEN: TOO_MANY_OPEN,
-    Submitted.THREAD_FULL: TOO_MANY_OPEN,
-    Submitted.THREAD_FULL_EXPLAIN: TOO_MANY_OPEN,
-    Submitted.FAILED: NOT_SAVED,
+    Received.TOO_MANY_OPEN: TOO_MANY_OPEN,
+    Received.THREAD_FULL: TOO_MANY_OPEN,
+    Received.THREAD_FULL_EXPLAIN: TOO_MANY_OPEN,
+    Received.FAILED: NOT_SAVED,
 }
 
 
-async def _problem(submitted: Submitted, question: NewQuestion, context: ListenerContext) -> str | None:
+async def _problem(received: Received, question: NewQuestion, context: ListenerContext) -> str | None:
     """Return the text that says why a question was not accepted; None if it was accepted."""
-    if submitted is Submitted.TOO_FAST:
+    if received in {Received.TOO_FAST, Received.TWIN}:
         return await context.intake.too_fast_text(question)
-    return _(_PROBLEMS[submitted]) if submitted in _PROBLEMS else None
-
-
-async def _submit(question: NewQuestion, context: ListenerContext) -> Submitted:
-    submitted = await context.intake.submit(question)
-    if submitted is Submitted.NEW:
-        context.metrics.received(command=question.command, surface=question.surface)
-        extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
-        log.info("question.received", extra=extra | {"surface": question.surface})
-    return submitted
+    return _(_PROBLEMS[received]) if received in _PROBLEMS else None
 
 
 async def _begin_thread(
@@ -178,8 +167,4 @@ async def _delete_late(context: ListenerContext, beginning: asyncio.Task[tuple[s
     """Delete the first message of a thread if Slack accepted it too late."""
     begun = await beginning
     if not isinstance(begun, str):
-        await _delete(context, *begun)
-
-
-async def _delete(context: ListenerContext, channel: str, ts: str) -> None:
-    await context.chat.delete(channel, ts)
+        await context.chat.delete(*begun)

@@ -19,11 +19,10 @@ from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import MEMBERS_ONLY, THREAD_FULL, Submitted
-from bot.listeners.slash import too_many_open
+from bot.listeners.intake import MEMBERS_ONLY
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
+from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow, Received
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.translation import N_
 from bot.translation import gettext as _
@@ -283,21 +282,10 @@ async def find_question(id: UUID | None, context: ListenerContext, *, needs_text
     return row
 
 
-async def submission_refusal(
-    submitted: Submitted, question: NewQuestion, context: ListenerContext
-) -> ClickReply | None:
+async def submission_refusal(received: Received, question: NewQuestion, context: ListenerContext) -> ClickReply | None:
     """Return a reply that says why a question was not saved; None if it was saved now or earlier."""
-    match submitted:
-        case Submitted.NEW | Submitted.DUPLICATE:
-            return None
-        case Submitted.TOO_MANY_OPEN:
-            return ClickReply(message=await too_many_open(question, context))
-        case Submitted.TOO_FAST:
-            return text_reply(await context.intake.too_fast_text(question))
-        case Submitted.THREAD_FULL | Submitted.THREAD_FULL_EXPLAIN:
-            return text_reply(_(THREAD_FULL))
-        case Submitted.FAILED:
-            return text_reply(_(DATABASE_DOWN))
+    message = await context.intake.refusal(received, question, not_saved=DATABASE_DOWN)
+    return None if message is None else ClickReply(message=message)
 
 
 def may_see(row: QuestionRow, click: Click, commands: Sequence[Command[Any, Any]]) -> bool:

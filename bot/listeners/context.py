@@ -41,7 +41,7 @@ class ListenerContext:
     language: Callable[[str], Awaitable[str]]
     """Returns the language of a person."""
 
-    start: Callable[[Coroutine[Any, Any, None]], None]
+    start: Callable[[Coroutine[Any, Any, object]], None]
     """Runs work in the background, after the acknowledgement."""
 
     home_opened: Callable[[str, str, str], None]

@@ -8,14 +8,13 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks import escaping
 from bot.budgets import too_fast_sentence
-from bot.commands.help import MAX_LISTED, text_message
+from bot.commands.help import MAX_LISTED, text_message, too_many_open_message
 from bot.delivery.queue_place import PlaceMessage, place_sentence
 from bot.model.audit import Change
 from bot.model.membership import (
@@ -34,7 +33,6 @@ from bot.model.question import (
     CHANNEL_THREADS,
     Insertion,
     NewQuestion,
-    OpenQuestion,
     Outcome,
     QuestionRow,
     Received,
@@ -76,22 +74,7 @@ MIN_SECONDS = 0.3
 """The least time for a request, even if it has already waited long."""
 
 
-class Submitted(Enum):
-    """The result of submitting a question."""
-
-    NEW = "new"
-    DUPLICATE = "known"
-    """The question was delivered before, so it has its answer or will get it."""
-    TOO_MANY_OPEN = "too_many_open"
-    """The asker has as many open questions as allowed."""
-    TOO_FAST = "too_fast"
-    """The asker or the channel has asked as often as allowed, or the asker's same question is already waiting."""
-    THREAD_FULL = "thread_full"
-    """The thread has had as many answers as a minute allows, and people in it were told so within the last minute."""
-    THREAD_FULL_EXPLAIN = "thread_full_explain"
-    """The thread has had as many answers as a minute allows, and the asker must be told so."""
-    FAILED = "not"
-    """The database cannot be reached, and the asker must be told. The question may have been saved nevertheless."""
+NOT_REACHED = Insertion(received=Received.FAILED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +82,7 @@ class Intake:
     """Saves questions for the listeners.
 
     `seconds` is the time for everything since the arrival of the request, including retries; `clock` is monotonic.
-    `metrics` counts each earlier question that is closed because it is asked again.
+    `metrics` counts each saved question, and each earlier one that is closed because it is asked again.
     """
 
     questions: QuestionStore
@@ -117,17 +100,33 @@ class Intake:
     clock: Callable[[], float] = time.monotonic
     _running: set[asyncio.Task[Any]] = field(default_factory=set)
 
-    async def submit(self, question: NewQuestion) -> Submitted:
-        """Save the question and its job; return the result in time for the acknowledgement."""
-        return (await self.submit_in_turn(question))[0]
+    async def submit(self, question: NewQuestion, *, surface: str = "") -> Insertion:
+        """Save the question and its job; return the result in time for the acknowledgement.
 
-    async def submit_in_turn(self, question: NewQuestion) -> tuple[Submitted, Insertion | None]:
-        """Save the question as `submit` does; also return its place in the queue, None unless it was saved."""
+        The question is counted for the `surface`, by default its own.
+        """
         try:
-            return await self.within_ack_deadline(self._submit(question))
+            return await self.within_ack_deadline(self._submit(question, surface or question.surface))
         except TimeoutError:
             log.error("journal.slow", extra={"question": str(question.id), "command": question.command})
-            return Submitted.FAILED, None
+            return NOT_REACHED
+
+    async def refusal(self, received: Received, question: NewQuestion, *, not_saved: str) -> OutgoingMessage | None:
+        """Render the message that says why a question was not saved; None if it was saved, now or earlier.
+
+        `not_saved` is the text for a database that cannot be reached.
+        """
+        match received:
+            case Received.TOO_MANY_OPEN:
+                return await self._too_many_open(question)
+            case Received.TOO_FAST | Received.TWIN:
+                return text_message(await self.too_fast_text(question))
+            case Received.THREAD_FULL | Received.THREAD_FULL_EXPLAIN:
+                return text_message(_(THREAD_FULL))
+            case Received.FAILED:
+                return text_message(_(not_saved))
+            case Received.NEW | Received.DUPLICATE:
+                return None
 
     async def too_fast_text(self, question: NewQuestion) -> str:
         """Return the sentence for the asker of a question that came too fast.
@@ -144,13 +143,15 @@ class Intake:
             wait = None
         return too_fast_sentence(wait)
 
-    async def open_questions(self, question: NewQuestion) -> list[OpenQuestion]:
-        """Return the open questions of a question's asker; an empty list if they cannot be read in time."""
+    async def _too_many_open(self, question: NewQuestion) -> OutgoingMessage:
+        """Render the message for an asker with too many open questions; it lists them if they can be read in time."""
+        log.info("question.too_many_open", extra={"command": question.command})
         listed = self.questions.open_questions(team_id=question.team_id, user_id=question.user_id, most=MAX_LISTED)
         try:
-            return await self.within_ack_deadline(listed)
+            questions = await self.within_ack_deadline(listed)
         except (*DATABASE_UNAVAILABLE, TimeoutError):
-            return []
+            questions = []
+        return too_many_open_message([(one.command, one.text, one.age) for one in questions])
 
     async def within_ack_deadline(self, work: Coroutine[Any, Any, T], *, seconds: float | None = None) -> T:
         """Return the result of work on the database. Raises `TimeoutError` if the work takes too long for Slack.
@@ -175,34 +176,30 @@ class Intake:
         waited = self.clock() - arrived if arrived is not None else 0.0
         return max(MIN_SECONDS, self.seconds - waited)
 
-    async def _submit(self, question: NewQuestion) -> tuple[Submitted, Insertion | None]:
+    async def _submit(self, question: NewQuestion, surface: str) -> Insertion:
         retry = DatabaseRetry(seconds=self.seconds_left(), first_pause=0.05)
+        named = {"question": str(question.id), "command": question.command}
         try:
             inserted = await retry(lambda: self.questions.insert(question))
             if inserted.withdrawn is not None:
                 self.metrics.settled(command=inserted.withdrawn, state="withdrawn")
-            match inserted.received:
-                case Received.NEW:
-                    return Submitted.NEW, inserted
-                case Received.DUPLICATE:
-                    return Submitted.DUPLICATE, None
-                case Received.TOO_MANY_OPEN:
-                    return Submitted.TOO_MANY_OPEN, None
-                case Received.TOO_FAST | Received.TWIN:
-                    return Submitted.TOO_FAST, None
-                case Received.THREAD_FULL:
-                    return await retry(lambda: self._thread_full(question)), None
+            if inserted.received is Received.THREAD_FULL:
+                return await retry(lambda: self._thread_full(question))
         except DATABASE_UNAVAILABLE as error:
-            extra = {"question": str(question.id), "command": question.command, "error": type(error).__name__}
-            log.error("journal.away", extra=extra)
-            return Submitted.FAILED, None
+            log.error("journal.away", extra=named | {"error": type(error).__name__})
+            return NOT_REACHED
+        if inserted.received is Received.NEW:
+            self.metrics.received(command=question.command, surface=surface)
+            acted = {"action": question.action} if question.action else {}
+            log.info("question.received", extra=named | acted | {"chars": len(question.text), "surface": surface})
+        return inserted
 
-    async def _thread_full(self, question: NewQuestion) -> Submitted:
+    async def _thread_full(self, question: NewQuestion) -> Insertion:
         log.warning("thread.full", extra={"command": question.command})
         explain = await self.questions.record_full_thread(
             team_id=question.team_id, channel_id=question.channel_id, thread_ts=question.thread_ts or ""
         )
-        return Submitted.THREAD_FULL_EXPLAIN if explain else Submitted.THREAD_FULL
+        return Insertion(received=Received.THREAD_FULL_EXPLAIN if explain else Received.THREAD_FULL)
 
 
 async def record_stop(
@@ -250,25 +247,17 @@ UNCHECKED_SURFACES = frozenset({"digest"})
 """Surfaces whose askers are not checked: the owner of a digest was checked when setting it up."""
 
 
-class CurrentInstallation(Protocol):
-    """Says for which installation the current task acts."""
-
-    @property
-    def identity(self) -> Identity | None:
-        """Return the installation; None while it is unknown."""
-        ...
-
-
 @dataclass(kw_only=True)
 class Admission:
     """Decides whose questions are answered: everyone's if `external` is true, otherwise only those of members.
 
-    A channel's own setting overrides `external`. People who are refused get a private message unless they only
-    replied in a thread, and their questions reach no provider. `clock` and `sleep` time the retries.
+    `ours` returns the installation for which the current task acts, None while it is unknown. A channel's own setting
+    overrides `external`. People who are refused get a private message unless they only replied in a thread, and their
+    questions reach no provider. `clock` and `sleep` time the retries.
     """
 
     client: AsyncWebClient
-    installation: CurrentInstallation
+    ours: Callable[[], Identity | None]
     workspaces: WorkspaceStore
     preferences: PreferenceStore
     profiles: Profiles
@@ -283,7 +272,7 @@ class Admission:
 
         Always False if `external` is true, or while the installation is unknown.
         """
-        ours = self.installation.identity
+        ours = self.ours()
         if self.external or ours is None:
             return False
         profile = self.profiles.cached(user_id)
@@ -311,7 +300,7 @@ class Admission:
 
         Raises database errors.
         """
-        ours = self.installation.identity or Identity(team_id=str(body.get("team_id") or ""))
+        ours = self.ours() or Identity(team_id=str(body.get("team_id") or ""))
         user_team = user_team_of(body)
         if ours.ids and is_other_workspace(user_team, ours=ours):
             team = RequestOrigin.from_body(body).team_id
@@ -320,7 +309,8 @@ class Admission:
     @property
     def installed(self) -> str | None:
         """Return the id of the installation; None while it is unknown."""
-        return self.installation.identity.id if self.installation.identity is not None else None
+        ours = self.ours()
+        return None if ours is None else ours.id
 
     async def refused(self, row: QuestionRow, *, user_team: str) -> Outcome | None:
         """Return the outcome of a question whose asker is refused; None if the asker is answered.
@@ -362,7 +352,8 @@ class Admission:
         if self.external:
             return True
         try:
-            team = self.installation.identity.team_id if self.installation.identity is not None else ""
+            ours = self.ours()
+            team = "" if ours is None else ours.team_id
             user_team = await self.database_retry(
                 lambda: self.workspaces.user_team(user_id, seconds=USER_TEAM_SECONDS, team_id=team)
             )
@@ -373,13 +364,10 @@ class Admission:
 
     async def asker_refusal(self, user_id: str) -> str | None:
         """Return the text that says why a user is not answered; None if the user is answered."""
-        match await self.admits(user_id):
-            case True:
-                return None
-            case False:
-                return _(MEMBERS_ONLY)
-            case None:
-                return self._unknown
+        admitted = await self.admits(user_id)
+        if admitted:
+            return None
+        return self._unknown if admitted is None else _(MEMBERS_ONLY)
 
     @property
     def _unknown(self) -> str:
@@ -407,7 +395,7 @@ class Admission:
         """
         end, pause = self.clock() + seconds, 0.5
         while True:
-            ours = self.installation.identity or Identity(team_id=team_id)
+            ours = self.ours() or Identity(team_id=team_id)
             try:
                 profile = await self.profiles.get(user_id)
             except FAILURES as error:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from time import time
 from typing import Any, Literal
-from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
@@ -19,15 +19,13 @@ from bot.blocks.escaping import unescape_slack
 from bot.blocks.examples import greeting_message
 from bot.blocks.messages import with_line_above
 from bot.commands.ask import ASK
-from bot.commands.help import text_message
 from bot.commands.routing import EXAMPLES, begins_conversation, is_offered, is_talk, route_message, small_talk_kind
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import THREAD_FULL, Submitted, record_stop
-from bot.listeners.slash import too_many_open
+from bot.listeners.intake import record_stop
 from bot.model.audit import stop_change
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage, SuggestedPrompt
-from bot.model.question import NewQuestion, QuestionRow, SharedFile
+from bot.model.question import NewQuestion, QuestionRow, Received, SharedFile
 from bot.slack.messages import Retryable, Sent, seconds_of
 from bot.slack.threads import is_by_person
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -79,6 +77,10 @@ class MessageEvent:
     thread_ts: str
     text: str
     files: tuple[SharedFile, ...] = ()
+    edit: str | None = None
+    """The `ts` of the edit, by which the edits of one message differ; None if the message was not edited."""
+
+    deleted: bool = False
 
     @property
     def delivery_key(self) -> str:
@@ -86,27 +88,11 @@ class MessageEvent:
         return f"{self.team}:{self.channel}:{self.ts}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class MessageChange:
-    """An edit or the deletion of a message; `message` is the message after the edit, or before the deletion.
-
-    `id` distinguishes the edits of one message.
-    """
-
-    message: MessageEvent
-    deleted: bool
-    id: str = ""
-
-
 def register(app: AsyncApp, context: ListenerContext, *, examples: Sequence[SuggestedPrompt] = EXAMPLES) -> None:
     """Listen to mentions and messages; Slack sends a channel's messages only if the manifest subscribes to them.
 
     The `examples` are suggested to people who have not asked much yet.
     """
-
-    @app.event("app_mention")
-    async def on_mention(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
-        return await receive(body, context, redelivered=_is_redelivery(request))
 
     @app.event("app_home_opened")
     async def on_home_opened(body: dict[str, Any]) -> None:
@@ -117,9 +103,10 @@ def register(app: AsyncApp, context: ListenerContext, *, examples: Sequence[Sugg
     async def on_session_stopped(body: dict[str, Any]) -> None:
         await stop_session(body, context)
 
+    @app.event("app_mention")
     @app.event("message")
     async def on_message(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
-        return await receive(body, context, redelivered=_is_redelivery(request))
+        return await receive(body, context, redelivered="x-slack-retry-num" in request.headers)
 
 
 async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
@@ -132,11 +119,17 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
     if not isinstance(user, str) or not isinstance(channel, str) or not isinstance(streams, list):
         return
     named = [ts for ts in streams if isinstance(ts, str)]
+    find = partial(context.questions.question_of_streams, channel, named, team_id=RequestOrigin.from_body(body).team_id)
+
+    async def find_twice() -> QuestionRow | None:
+        """Find the question whose answer is in these streams; a new stream may not be recorded yet."""
+        if (row := await find()) is not None:
+            return row
+        await asyncio.sleep(RECORDED_SECONDS)
+        return await find()
+
     try:
-        row = await context.intake.within_ack_deadline(
-            _find_streamed(channel, named, RequestOrigin.from_body(body).team_id, context),
-            seconds=RECORD_SECONDS + REPLY_SECONDS,
-        )
+        row = await context.intake.within_ack_deadline(find_twice(), seconds=RECORD_SECONDS + REPLY_SECONDS)
         if row is None or not (row.user_id == user or await context.is_admin_in_time(user)):
             return
         stop = record_stop(row, questions=context.questions, metrics=context.metrics, change=stop_change(row, user))
@@ -145,60 +138,39 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
         log.warning("stop.not_recorded", extra={"error": type(error).__name__})
 
 
-async def _find_streamed(
-    channel: str, streams: list[str], team_id: str, context: ListenerContext
-) -> QuestionRow | None:
-    """Return the question whose answer is in these streamed messages; None if it is unknown.
-
-    The database is read twice, since a new stream may not be recorded yet.
-    """
-    row = await context.questions.question_of_streams(channel, streams, team_id=team_id)
-    if row is None:
-        await asyncio.sleep(RECORDED_SECONDS)
-        row = await context.questions.question_of_streams(channel, streams, team_id=team_id)
-    return row
-
-
 async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered: bool) -> BoltResponse | None:
     """Submit the question of an event, if it has one; `redelivered` is whether Slack delivers the event again.
 
     If the question cannot be saved, answer 503, so that Slack delivers the event again: at once, after a minute and
     after five minutes (https://docs.slack.dev/apis/events-api/#errors).
     """
-    change = parse_change(body)
-    event = parse_event(body) if change is None else change.message
-    if event is None or not await _may_ask(event, body, context):
+    event = parse_change(body) or parse_event(body)
+    # A follow-up by an outsider is ignored without a notice.
+    if event is None or (event.surface == "follow_up" and await _refuses(event, body, context)):
         return None
     try:
-        if change is not None and change.deleted:
+        if event.deleted:
             await context.intake.within_ack_deadline(_withdraw(event, context), seconds=RECORD_SECONDS + REPLY_SECONDS)
             return None
         question = await _build_question(event, context)
-        if not await _asks(event, question, body, context, edited=change is not None):
+        if not await _asks(event, question, body, context):
             return None
     except DATABASE_UNAVAILABLE:
         return BoltResponse(status=503)
-    if change is not None:
-        if seconds_of(change.id) - seconds_of(event.ts) > EDIT_SECONDS:
+    if event.edit is not None:
+        if seconds_of(event.edit) - seconds_of(event.ts) > EDIT_SECONDS:
             return None
-        question = replace(question, delivery_key=f"{event.delivery_key}:edited:{change.id}")
+        question = replace(question, delivery_key=f"{event.delivery_key}:edited:{event.edit}")
     if redelivered:
         question = replace(question, late_seconds=max(0, int(time() - seconds_of(event.ts))))
     return await _receive_question(question, event, body, context, redelivered=redelivered)
-
-
-async def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
-    """Return whether a message may be a question; a follow-up by an outsider is ignored without a notice."""
-    return event.surface != "follow_up" or not await _refuses(event, body, context)
 
 
 async def _refuses(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
     return await context.admission.refuses(body, event.user, event.channel, context.intake)
 
 
-async def _asks(
-    event: MessageEvent, question: NewQuestion, body: dict[str, Any], context: ListenerContext, *, edited: bool
-) -> bool:
+async def _asks(event: MessageEvent, question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> bool:
     """Return whether a message is a question to answer; reply to small talk. Raises database errors.
 
     Small talk is answered once, and where Slack allows it, only its author sees the answer. Small talk in an edit, or
@@ -206,7 +178,7 @@ async def _asks(
     """
     if not is_talk(question.command, question.text):
         return event.surface != "follow_up" or await _continues_thread(event, context)
-    if edited or event.surface == "follow_up" or await _refuses(event, body, context):
+    if event.edit is not None or event.surface == "follow_up" or await _refuses(event, body, context):
         return False
     await context.intake.within_ack_deadline(_greet(question, event, context), seconds=RECORD_SECONDS)
     return False
@@ -240,24 +212,12 @@ async def _continues_thread(event: MessageEvent, context: ListenerContext) -> bo
 async def _receive_question(
     question: NewQuestion, event: MessageEvent, body: dict[str, Any], context: ListenerContext, *, redelivered: bool
 ) -> BoltResponse | None:
-    match await _submit(question, body, context):
-        case Submitted.NEW:
-            context.metrics.received(command=question.command, surface=question.surface)
-            extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
-            log.info("question.received", extra=extra | {"surface": question.surface})
-        case Submitted.FAILED:
-            if not redelivered:
-                await _reply_to_asker(event, text_message(_(NOT_SAVED)), context)
-            return BoltResponse(status=503)
-        case Submitted.TOO_MANY_OPEN:
-            await _reply_to_asker(event, await too_many_open(question, context), context)
-        case Submitted.TOO_FAST:
-            await _reply_to_asker(event, text_message(await context.intake.too_fast_text(question)), context)
-        case Submitted.THREAD_FULL_EXPLAIN:
-            await _reply_to_asker(event, text_message(_(THREAD_FULL)), context)
-        case Submitted.THREAD_FULL | Submitted.DUPLICATE:
-            pass
-    return None
+    received = await _submit(question, body, context)
+    silent = received is Received.THREAD_FULL or (redelivered and received is Received.FAILED)
+    refused = None if silent else await context.intake.refusal(received, question, not_saved=NOT_SAVED)
+    if refused is not None:
+        await _reply_to_asker(event, refused, context)
+    return BoltResponse(status=503) if received is Received.FAILED else None
 
 
 async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
@@ -276,7 +236,7 @@ async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
             log.info("question.withdrawn", extra=row.ids)
 
 
-async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
+async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Received:
     """Save the sender's workspace for the workers, if it is not the app's; then submit the question.
 
     If the question has to wait, its asker sees how many questions are ahead of it.
@@ -285,17 +245,17 @@ async def _submit(question: NewQuestion, body: dict[str, Any], context: Listener
         record = context.intake.record_sender(body, question.user_id)
         await context.intake.within_ack_deadline(record, seconds=RECORD_SECONDS)
     except DATABASE_UNAVAILABLE:
-        return Submitted.FAILED
-    submitted, place = await context.intake.submit_in_turn(question)
-    if place is not None:
+        return Received.FAILED
+    place = await context.intake.submit(question)
+    if place.received is Received.NEW:
         context.intake.show_place(question, place, None)
-    return submitted
+    return place.received
 
 
 def parse_event(body: dict[str, Any]) -> MessageEvent | None:
     """Parse an event's envelope; return None for edits, joins, and messages of this app or of other bots."""
     event = body.get("event")
-    if not isinstance(event, dict) or not _is_by_a_person(event):
+    if not isinstance(event, dict) or not is_by_person(event) or event.get("edited") or event.get("hidden"):
         return None
     team, channel, user, ts = RequestOrigin.from_body(body).team_id, *_texts(event, "channel", "user", "ts")
     own_ids = _own_ids(body)
@@ -318,8 +278,10 @@ def parse_event(body: dict[str, Any]) -> MessageEvent | None:
     )
 
 
-def parse_change(body: dict[str, Any]) -> MessageChange | None:
+def parse_change(body: dict[str, Any]) -> MessageEvent | None:
     """Parse an edit or a deletion; None for other events, and for edits that do not change the text.
+
+    The result is the message after the edit, or before the deletion.
 
     Slack also reports the preview of a link, and the deletion of a message with replies, as an edit.
     https://docs.slack.dev/reference/events/message/message_changed
@@ -340,12 +302,10 @@ def parse_change(body: dict[str, Any]) -> MessageChange | None:
     parsed = parse_event(body | {"event": message | place | {"type": "message", "edited": None}})
     if parsed is None:
         return None
-    edit = str(edited.get("ts") or "") if isinstance(edited, dict) else str(event.get("ts") or "")
-    return MessageChange(message=parsed, deleted=deleted, id=edit)
-
-
-def _is_by_a_person(event: dict[str, Any]) -> bool:
-    return is_by_person(event) and not (event.get("edited") or event.get("hidden"))
+    if deleted:
+        return replace(parsed, deleted=True)
+    (edit,) = _texts(edited if isinstance(edited, dict) else event, "ts")
+    return replace(parsed, edit=edit)
 
 
 def _is_follow_up(event: dict[str, Any], text: str) -> bool:
@@ -391,7 +351,6 @@ async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQ
     # A question that the app itself offers needs no earlier messages.
     is_first = begins_conversation(event.text) or (event.ts == event.thread_ts and is_offered(command, text))
     return NewQuestion(
-        id=uuid4(),
         delivery_key=event.delivery_key,
         surface=event.surface,
         command=command,
@@ -463,10 +422,6 @@ async def suggest_prompts(
         result = Retryable(error="timeout")
     if not isinstance(result, Sent):
         log.info("prompts.refused", extra={"error": result.error})
-
-
-def _is_redelivery(request: AsyncBoltRequest) -> bool:
-    return "x-slack-retry-num" in request.headers
 
 
 def _texts(event: dict[str, Any], *names: str) -> list[str]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
@@ -21,17 +20,16 @@ from bot.commands.help import (
     help_message,
     help_overview,
     text_message,
-    too_many_open_message,
     usage_message,
 )
 from bot.commands.routing import RoutedCommand, is_talk, mention_line, route_slash_command, small_talk_kind
 from bot.delivery.queue_place import place_sentence, waits_long
 from bot.errors import UsageError
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import MEMBERS_ONLY, Submitted
+from bot.listeners.intake import MEMBERS_ONLY
 from bot.model.membership import team_of
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.question import NewQuestion
+from bot.model.question import NewQuestion, Received
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.translation import N_
 from bot.translation import gettext as _
@@ -168,36 +166,21 @@ async def _enqueue(
     payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any], request: Any, context: ListenerContext
 ) -> OutgoingMessage:
     question = _build_question(payload, route, command)
-    submitted, place = await context.intake.submit_in_turn(question)
-    if submitted is Submitted.FAILED:
-        return text_message(_(NOT_SAVED))
-    if submitted is Submitted.TOO_MANY_OPEN:
-        return await too_many_open(question, context)
-    if submitted is Submitted.TOO_FAST:
-        return text_message(await context.intake.too_fast_text(question))
-    if submitted is Submitted.NEW:
-        context.metrics.received(command=command.name, surface=question.surface)
-        extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
-        log.info("question.received", extra=extra | {"surface": question.surface})
+    place = await context.intake.submit(question)
+    refused = await context.intake.refusal(place.received, question, not_saved=NOT_SAVED)
+    if refused is not None:
+        return refused
     public = command.audience(request) is Audience.CHANNEL
     pending = partial(command.pending_message, request, question_id=str(question.id), public=public)
-    if place is None:
+    if place.received is not Received.NEW:
         return pending()
     context.intake.show_place(question, place, lambda ahead: pending(ahead=ahead))
     return pending(ahead=place_sentence(place)) if waits_long(place) else pending()
 
 
-async def too_many_open(question: NewQuestion, context: ListenerContext) -> OutgoingMessage:
-    """Render the message for an asker with too many open questions, with a list of them."""
-    log.info("question.too_many_open", extra={"command": question.command})
-    questions = await context.intake.open_questions(question)
-    return too_many_open_message([(one.command, one.text, one.age) for one in questions])
-
-
 def _build_question(payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any]) -> NewQuestion:
     team = team_of(payload)
     return NewQuestion(
-        id=uuid4(),
         delivery_key=f"{team}:{payload.get('command', '')}:{payload.get('trigger_id', '')}",
         surface="slash",
         command=command.name,

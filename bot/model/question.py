@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, ClassVar, Literal, NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from bot.model.message import Block, OutgoingMessage
 from perplexity.citations import CitedText
@@ -136,7 +136,7 @@ class SharedFile(NamedTuple):
 class NewQuestion:
     """A question as a listener saves it."""
 
-    id: UUID
+    id: UUID = field(default_factory=uuid4)
     delivery_key: str
     """A key that is the same for all deliveries of one question."""
 
@@ -201,8 +201,12 @@ class Received(Enum):
     """The person, or the channel, has asked as often as allowed; nothing was written."""
     THREAD_FULL = "thread_full"
     """The thread has had as many answers as a minute allows; nothing was written."""
+    THREAD_FULL_EXPLAIN = "thread_full_explain"
+    """The same, and nobody in the thread was told so within the last minute, so the asker must be told."""
     TWIN = "twin"
     """The same question of the same person is already waiting for its turn; nothing was written."""
+    FAILED = "failed"
+    """The database cannot be reached, and the asker must be told. The question may have been saved nevertheless."""
 
 
 @dataclass(frozen=True, kw_only=True)

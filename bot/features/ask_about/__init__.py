@@ -35,9 +35,8 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import Submitted
 from bot.model.message import Block
-from bot.model.question import SearchPage
+from bot.model.question import Received, SearchPage
 from bot.slack.views import View
 from bot.translation import N_
 from bot.translation import gettext as _
@@ -130,10 +129,10 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
         told=_(ANSWERING) if click.action_id == FOLLOW_UP else _("Answering {} from these pages."),
         key=submitted.view_id,
     )
-    if became not in {Submitted.NEW, Submitted.DUPLICATE}:
+    if became not in {Received.NEW, Received.DUPLICATE}:
         said = reply.message.text if reply is not None else _(NO_LONGER_OFFERED)
         return errors(**{QUESTION: shorten(unescape_slack(said), _MAX_ERROR)})
-    if became is Submitted.NEW and reply is not None:
+    if became is Received.NEW and reply is not None:
         context.start(context.replies.reply_privately(click.response_url, reply.message))
     return None
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.listeners.installation import Installation
 from bot.listeners.intake import MAX_PAUSE_SECONDS, MAX_WAIT_SECONDS, Admission
 from bot.model.membership import Affiliation
 from bot.slack.users import Profiles
@@ -39,7 +38,7 @@ async def setup(database: str) -> AsyncIterator[Setup]:
         workspaces = WorkspaceStore(pool)
         admission = Admission(
             client=client,
-            installation=Installation(client=client, workspaces=workspaces, token_hash="x"),
+            ours=lambda: None,
             workspaces=workspaces,
             preferences=PreferenceStore(pool),
             profiles=Profiles(client, clock=time.clock),

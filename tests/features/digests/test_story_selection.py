@@ -14,8 +14,8 @@ import pytest
 
 from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
 from bot.features.digests.service import run_question
-from bot.listeners.intake import Intake, Submitted
-from bot.model.question import NewQuestion
+from bot.listeners.intake import Intake
+from bot.model.question import NewQuestion, Received
 from bot.storage.questions import Pool, QuestionStore
 from bot.web.metrics import Metrics
 from perplexity.news.stories import Story, fingerprint, unseen
@@ -149,7 +149,7 @@ async def begin_run_of_another(testbed: DigestHarness) -> tuple[DigestRun, UUID]
     return run, question_id
 
 
-async def acks(testbed: DigestHarness, *, until: asyncio.Event) -> list[tuple[Submitted, float]]:
+async def acks(testbed: DigestHarness, *, until: asyncio.Event) -> list[tuple[Received, float]]:
     """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
     questions, found = QuestionStore(testbed.pool), []
     journal = Intake(questions=questions, metrics=Metrics(), record_sender=returning(None))
@@ -165,7 +165,7 @@ async def acks(testbed: DigestHarness, *, until: asyncio.Event) -> list[tuple[Su
             channel_id="C",
             user_id=key.hex,
         )
-        found.append((await journal.submit(question), monotonic() - began))
+        found.append(((await journal.submit(question)).received, monotonic() - began))
         await asyncio.sleep(0.1)
     return found
 
@@ -184,7 +184,7 @@ async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command
         reports = await asyncio.gather(*(running.run(run, testbed.work(question_id)) for run, question_id in runs))
         done.set()
         assert [len(report.stories) for report in reports if report is not None] == [1] * MANY
-        return max(seconds if written is Submitted.NEW else inf for written, seconds in await asking)
+        return max(seconds if written is Received.NEW else inf for written, seconds in await asking)
 
     # The best of three, for a busy machine.
     assert await waited() < 1 or await waited() < 1 or await waited() < 1
