@@ -36,7 +36,8 @@ from bot.commands.parsing import (
     RECENCY,
     Arguments,
     OptionParser,
-    audience_for,
+    PublicOrPrivate,
+    audience_of,
     contradiction,
     filter_options,
     inline_code,
@@ -123,15 +124,10 @@ NO_QUESTION = N_("Write your question.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskRequest:
-    """A question; `agent` is whether the agent answers it.
-
-    `public` shows the answer to everyone in the channel; a `private` one stays private, whatever the settings say.
-    """
+class AskRequest(PublicOrPrivate):
+    """A question; `agent` is whether the agent answers it."""
 
     question: Question
-    public: bool
-    private: bool = False
     agent: bool = False
 
 
@@ -283,11 +279,6 @@ def write_question(typed: str, *, public: bool | None) -> str:
 def nothing_found_text(request: AskRequest) -> str:
     """Return the sentence for an empty result."""
     return no_results_text(question_text(request), request.question.filters)
-
-
-def audience_of(request: AskRequest) -> Audience:
-    """Return the audience of the answer."""
-    return audience_for(public=request.public)
 
 
 def question_text(request: AskRequest) -> str:

@@ -15,7 +15,8 @@ from bot.commands.parsing import (
     PUBLIC,
     RECENCY,
     OptionParser,
-    audience_for,
+    PublicOrPrivate,
+    audience_of,
     category_argument,
     filter_options,
     parse_filters,
@@ -46,18 +47,13 @@ PARSER = OptionParser(
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewsRequest:
-    """A category and a topic, which is empty for any topic; `text` is both as they were typed.
-
-    `public` shows the news to everyone in the channel; `private` shows it only to the asker, whatever the settings say.
-    """
+class NewsRequest(PublicOrPrivate):
+    """A category and a topic, which is empty for any topic; `text` is both as they were typed."""
 
     category: str
     topic: str
     text: str = field(default="", compare=False)
     filters: Filters
-    public: bool
-    private: bool = False
 
 
 def parse(text: str) -> NewsRequest:
@@ -96,11 +92,6 @@ def past_week(text: str) -> str | None:
     typed = " ".join(filter(None, (request.category, parse_options(text, PARSER).text.partition(" ")[2].strip())))
     options = (*filter_options(wider.filters), *visibility_options(public=wider.public, private=wider.private))
     return write_command(options, typed, parse=parse, meaning=wider)
-
-
-def audience_of(request: NewsRequest) -> Audience:
-    """Return the audience of the news."""
-    return audience_for(public=request.public)
 
 
 def prefer(request: NewsRequest, settings: Preferred) -> NewsRequest:

@@ -573,6 +573,17 @@ def write_command(options: Iterable[str], typed: str, *, parse: Callable[[str], 
     return None
 
 
+@dataclass(frozen=True, kw_only=True)
+class PublicOrPrivate:
+    """A request whose answer is shown to everyone in the channel if it is `public`, otherwise only to the asker.
+
+    A `private` answer stays private, whatever the settings say.
+    """
+
+    public: bool
+    private: bool = False
+
+
 def parse_visibility(arguments: Arguments) -> dict[str, bool]:
     """Return whether the options ask for a `public` or `private` answer. Raises UsageError if they ask for both."""
     public, private = PUBLIC.name in arguments.options, PRIVATE.name in arguments.options
@@ -586,9 +597,9 @@ def visibility_options(*, public: bool, private: bool) -> list[str]:
     return [option.name for option, given in ((PUBLIC, public), (PRIVATE, private)) if given]
 
 
-def audience_for(*, public: bool) -> Audience:
-    """Return the audience of an answer to a slash command: everyone in the channel if `public`, else the asker."""
-    return Audience.CHANNEL if public else Audience.ASKER
+def audience_of(request: PublicOrPrivate) -> Audience:
+    """Return the audience of the answer to a slash command."""
+    return Audience.CHANNEL if request.public else Audience.ASKER
 
 
 def capitalize_sentences(allowed: str) -> str:

@@ -149,17 +149,6 @@ def _parses(command: Command[Any, Any], text: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Invocation:
-    """The text that people type before a command in a message: a mention in a channel, nothing in a direct message."""
-
-    prefix: str
-
-    def command_line(self, rest: str) -> str:
-        """Return the line that people type for the text `rest`."""
-        return f"{self.prefix} {rest}".strip()
-
-
 NEW_CONVERSATION = "new"
 """The text of a direct message after which the next direct message starts a new conversation."""
 
@@ -169,31 +158,34 @@ def begins_conversation(text: str) -> bool:
     return text.strip().casefold() == NEW_CONVERSATION
 
 
-BY_MENTION = Invocation(prefix=f"@{APP_NAME}")
-IN_DIRECT_MESSAGE = Invocation(prefix="")
+BY_MENTION = f"@{APP_NAME}"
+IN_DIRECT_MESSAGE = ""
+"""What people type before a command in a message in a channel, and in a direct message."""
 
 
 def mention_line(command: Command[Any, Any]) -> str | None:
     """Return the line to type in a thread instead of a slash command; None if a mention cannot run the command."""
     if not command.has_slash_command:
         return None
-    return BY_MENTION.command_line(_("question") if command.name == ASK.name else f"{command.name} …")
+    typed = _("question") if command.name == ASK.name else f"{command.name} …"
+    return f"{BY_MENTION} {typed}"
 
 
 def usage_reply(
-    text: str, command: Command[Any, Any], invocation: Invocation, *, umbrella: str = f"/{ROOT_COMMAND}"
+    text: str, command: Command[Any, Any], prefix: str, *, umbrella: str = f"/{ROOT_COMMAND}"
 ) -> OutgoingMessage | None:
     """Return help or a usage error as the reply to a message; None if the message is a question.
 
-    `umbrella` is the slash command under which every command can be typed.
+    `prefix` is `BY_MENTION` or `IN_DIRECT_MESSAGE`; `umbrella` is the slash command under which every command can be
+    typed.
     """
     # Everyone in the conversation sees an answer to a message, so the help leaves these options out.
     shown = command.without(PUBLIC).without(PRIVATE)
-    slash = invocation.prefix if command.name == ASK.name else invocation.command_line(command.name)
+    slash = prefix if command.name == ASK.name else f"{prefix} {command.name}".strip()
     if is_help_request(text):
         helped = help_overview((), slash=umbrella) if command.name == ASK.name else help_message(shown, slash=slash)
         return replace(helped, private=True)
-    if invocation is IN_DIRECT_MESSAGE and begins_conversation(text):
+    if prefix == IN_DIRECT_MESSAGE and begins_conversation(text):
         return text_message(_("This is a new conversation. What would you like to know?"))
     try:
         command.parse(text)

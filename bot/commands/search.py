@@ -12,7 +12,8 @@ from bot.commands.parsing import (
     PRIVATE,
     PUBLIC,
     OptionParser,
-    audience_for,
+    PublicOrPrivate,
+    audience_of,
     parse_filters,
     parse_options,
     parse_visibility,
@@ -43,16 +44,10 @@ PARSER = OptionParser(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchRequest:
-    """A query.
-
-    `public` shows the results to everyone in the channel; `private` shows them only to the asker, whatever the settings
-    say.
-    """
+class SearchRequest(PublicOrPrivate):
+    """A query."""
 
     query: Query
-    public: bool
-    private: bool = False
 
 
 def parse(text: str) -> SearchRequest:
@@ -92,11 +87,6 @@ async def answer(request: SearchRequest, context: CommandContext) -> SearchPage:
 def nothing_found_text(request: SearchRequest) -> str:
     """Return the sentence for an empty result."""
     return no_results_text(request.query.text, request.query.filters)
-
-
-def audience_of(request: SearchRequest) -> Audience:
-    """Return the audience of the results."""
-    return audience_for(public=request.public)
 
 
 def question_text(request: SearchRequest) -> str:

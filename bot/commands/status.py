@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from bot.blocks.status import status_message
 from bot.budgets import format_amount
-from bot.commands.base import Command, CommandContext, Reply, free_subcommand
+from bot.commands.base import Command, CommandContext, free_subcommand, one_message
 from bot.commands.help import text_message
 from bot.commands.parsing import parse_nothing
-from bot.model.admin import Feedback, FindProblems, LaneUse, Problem, ProviderStats
-from bot.model.message import Audience
+from bot.model.admin import Feedback, FindProblems, LaneUse, Problem
+from bot.model.message import OutgoingMessage
 from bot.model.spending import Budgets, Spending
 from bot.slack.users import Admins
 from bot.storage.audit_chain import AuditStore
@@ -101,17 +101,6 @@ class Health:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Status:
-    """The admins' overview: the providers of the last day, feedback, problems, and spending."""
-
-    providers: Sequence[ProviderStats]
-    feedback: Feedback
-    problems: Sequence[Problem]
-    spending: Spending
-    limits: Sequence[LaneUse]
-
-
-@dataclass(frozen=True, kw_only=True)
 class StatusCommand:
     """Reads the admins' overview."""
 
@@ -122,38 +111,22 @@ class StatusCommand:
     budgets: BudgetStore
     limits: Callable[[], Awaitable[Sequence[LaneUse]]]
 
-    def command(self) -> Command[None, Status | None]:
+    def command(self) -> Command[None, OutgoingMessage]:
         """Return the command that a worker runs."""
         return replace(STATUS, answer=self.answer)
 
-    async def answer(self, request: None, context: CommandContext) -> Status | None:
-        """Return the overview, None if the user is not an admin."""
+    async def answer(self, request: None, context: CommandContext) -> OutgoingMessage:
+        """Render the overview, or a refusal if the user is not an admin."""
         if not await self.admins.is_admin(context.row.user_id):
-            return None
+            return text_message(_("Only admins of this workspace can see how the search services are doing."))
         spending = await self.budgets.spending(context.row.team_id)
-        return Status(
-            providers=await self.attempts.stats(),
-            feedback=await self.feedback(context.row.team_id),
-            problems=await self.health.problems(context.row.team_id, spending),
+        return status_message(
+            await self.attempts.stats(),
+            await self.feedback(context.row.team_id),
             spending=spending,
+            problems=await self.health.problems(context.row.team_id, spending),
             limits=await self.limits(),
         )
-
-
-def render(status: Status | None, request: None, audience: Audience) -> Reply:
-    """Render the statistics."""
-    if status is None:
-        return Reply(
-            messages=(text_message(_("Only admins of this workspace can see how the search services are doing.")),)
-        )
-    message = status_message(
-        status.providers,
-        status.feedback,
-        spending=status.spending,
-        problems=status.problems,
-        limits=status.limits,
-    )
-    return Reply(messages=(message,))
 
 
 STATUS = free_subcommand(
@@ -162,5 +135,5 @@ STATUS = free_subcommand(
     for_admins=True,
     usage="",
     parse=parse_nothing("status"),
-    render=render,
+    render=one_message,
 )

@@ -31,7 +31,8 @@ from bot.commands.parsing import (
     PRIVATE,
     PUBLIC,
     OptionParser,
-    audience_for,
+    PublicOrPrivate,
+    audience_of,
     parse_options,
     parse_visibility,
     usage_errors,
@@ -64,16 +65,10 @@ PARSER = OptionParser(
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeepDiveRequest:
-    """A topic; `public` shows the report to everyone in the channel.
-
-    `private` shows it only to the asker, whatever the settings say. The `filters` come from settings, since none can be
-    typed.
-    """
+class DeepDiveRequest(PublicOrPrivate):
+    """A topic; the `filters` come from settings, since none can be typed."""
 
     topic: str
-    public: bool
-    private: bool = False
     filters: Filters = NO_FILTERS
 
 
@@ -209,7 +204,7 @@ DEEPDIVE = Command[DeepDiveRequest, DeepDiveResult](
         ("--public the four-day week", N_("shown to everyone here")),
     ),
     parse=parse,
-    audience=lambda request: audience_for(public=request.public),
+    audience=audience_of,
     answer=answer,
     render=render,
     buttons=lambda result, _: AnswerButtons(sources=len(result.report.sources)),
