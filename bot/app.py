@@ -29,7 +29,7 @@ from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.feature import Core, Feature, Running, Together, bring_together
 from bot.features import FEATURES
-from bot.listeners import actions, answer_actions, messages, slash
+from bot.listeners import actions, messages, slash
 from bot.listeners import installation as lifecycle
 from bot.listeners.context import ListenerContext, Register
 from bot.listeners.installation import FindWorkspace, Installation, bolt_app, token_hash
@@ -254,7 +254,7 @@ class _Parts:
             clock=monotonic,
         )
         self.admission = Admission(
-            client=client,
+            chat=chat,
             ours=lambda: self.installation.identity,
             workspaces=self.workspaces,
             preferences=self.preferences_before_ack,
@@ -511,7 +511,6 @@ class _Parts:
             partial(slash.register, forms=self.forms(choices)),
             partial(messages.register, examples=PROMPTS) if self.replays else messages.register,
             actions.register,
-            answer_actions.register,
             partial(ask.register, choices=choices),
             options.register,
             sent.register,

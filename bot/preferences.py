@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal, TypeVar
 
 from bot.errors import Refused
@@ -57,9 +57,9 @@ _ASKER_ID = re.compile(r"<(?:@|!subteam\^)([UWS][A-Z0-9]{1,20})(?:\|[^<>]*)?>|([
 _ON_OFF = {"on": N_("On"), "off": N_("Off")}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Setting:
-    """One setting: `name` is the typed word, `field` the attribute that holds it.
+    """One setting: `name` is the typed word, `hint` says what may be typed.
 
     `parse` reads typed words, and raises InvalidRequest. `choices` are the words that a setting of the kind "choice"
     takes, with their labels. `unset` describes the default, unless the app is configured with another one. Texts are
@@ -67,13 +67,18 @@ class Setting:
     """
 
     name: str
-    field: str
     label: str
     unset: str
+    hint: str = ""
+    _: KW_ONLY
     parse: Callable[[str], Value]
     kind: Kind = "text"
     choices: Mapping[str, str] | None = None
-    hint: str = ""
+
+    @property
+    def field(self) -> str:
+        """The attribute that holds the value."""
+        return self.name.replace("-", "_")
 
     def default(self, defaults: Mapping[str, str]) -> str:
         """Return the words for the value that applies if the setting is not set."""
@@ -178,17 +183,11 @@ _WHO_SEES = {"private": N_("Only you"), "public": N_("Everyone in the channel")}
 
 
 def _chosen(name: str, label: str, unset: str, choices: Mapping[str, str], *, parse: Callable[[str], Value]) -> Setting:
-    return Setting(
-        name=name, field=name.replace("-", "_"), label=label, unset=unset, parse=parse, kind="choice", choices=choices
-    )
+    return Setting(name, label, unset, parse=parse, kind="choice", choices=choices)
 
 
 def _switch(name: str, label: str) -> Setting:
     return _chosen(name, label, N_("off"), _ON_OFF, parse=_on_off(name))
-
-
-def _written(name: str, label: str, unset: str, hint: str, *, parse: Callable[[str], Value]) -> Setting:
-    return Setting(name=name, field=name, label=label, unset=unset, hint=hint, parse=parse)
 
 
 _MODEL = _chosen("model", N_("How long to think"), N_("quick"), THINK, parse=_model)
@@ -199,7 +198,7 @@ _VISIBILITY = _chosen(
     _WHO_SEES,
     parse=_choice("visibility", tuple(_WHO_SEES)),
 )
-_LANGUAGE = _written(
+_LANGUAGE = Setting(
     "language",
     N_("Language of answers"),
     N_("same as the question"),
@@ -207,9 +206,12 @@ _LANGUAGE = _written(
     parse=parse_language,
 )
 _FOLLOW_UPS = _switch("follow-ups", N_("Replies without a mention are questions"))
-_ASKERS_HINT = N_("everyone, admins, or ids of people and user groups")
-_ASKERS = replace(
-    _written("askers", N_("Who may ask"), N_("everyone"), _ASKERS_HINT, parse=_askers),
+_ASKERS = Setting(
+    "askers",
+    N_("Who may ask"),
+    N_("everyone"),
+    N_("everyone, admins, or ids of people and user groups"),
+    parse=_askers,
     kind="people",
     choices={EVERYONE: N_("Everyone"), ADMINS: N_("Admins")},
 )
@@ -224,29 +226,27 @@ _LIMITS = (
         THINK,
         parse=_choice("max-effort", EFFORTS),
     ),
-    _written("models", N_("Models that may be named"), N_("all"), _MODELS_HINT, parse=_models),
-    _written(
+    Setting("models", N_("Models that may be named"), N_("all"), _MODELS_HINT, parse=_models),
+    Setting(
         "allow",
         N_("Only these sites"),
         DOMAINS_UNSET,
         N_("Answers here come from these sites only, such as a.com, b.com"),
         parse=_hosts("allow"),
     ),
-    _written(
+    Setting(
         "deny",
         N_("Never these sites"),
         N_("none"),
         N_("Answers here never come from these sites"),
         parse=_hosts("deny"),
     ),
-    replace(
-        _written(
-            "instructions",
-            N_("Instructions for answers"),
-            N_("none"),
-            N_("Tone and words of the house"),
-            parse=_instructions,
-        ),
+    Setting(
+        "instructions",
+        N_("Instructions for answers"),
+        N_("none"),
+        N_("Tone and words of the house"),
+        parse=_instructions,
         kind="paragraph",
     ),
 )
@@ -255,7 +255,7 @@ PERSON = (
     _MODEL,
     _VISIBILITY,
     _LANGUAGE,
-    _written(
+    Setting(
         "domains",
         N_("Sites to search"),
         DOMAINS_UNSET,
@@ -300,8 +300,7 @@ S = TypeVar("S", PersonSettings, ChannelSettings, WorkspaceSettings)
 def find_setting(settings: Sequence[Setting], name: str) -> Setting | None:
     """Return the setting of this name; `effort` is another name for the model's."""
     word = name.casefold().replace("_", "-")
-    if word in {EFFORT, "followups"}:
-        word = {EFFORT: "model"}.get(word, "follow-ups")
+    word = {EFFORT: "model", "followups": "follow-ups"}.get(word, word)
     return next((one for one in settings if one.name == word), None)
 
 

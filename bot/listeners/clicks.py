@@ -79,47 +79,43 @@ class Click:
     @property
     def view_id(self) -> str:
         """The id of the view with the button."""
-        return str(self._view.get("id", ""))
+        return str(self._part("view").get("id", ""))
 
     @property
     def view_hash(self) -> str:
         """The version of the view with the button."""
-        return str(self._view.get("hash", ""))
+        return str(self._part("view").get("hash", ""))
 
     @property
     def in_modal(self) -> bool:
         """Whether the button is in a modal, and not in the home tab or a message."""
-        return self._view.get("type") == "modal"
+        return self._part("view").get("type") == "modal"
 
     @property
     def metadata(self) -> Mapping[str, Any]:
         """The metadata with which the view with the button was opened."""
-        return read_metadata(self._view)
-
-    @property
-    def _view(self) -> Mapping[str, Any]:
-        view = self.body.get("view")
-        return view if isinstance(view, dict) else {}
+        return read_metadata(self._part("view"))
 
     @property
     def user(self) -> str:
         """The id of the user who clicked."""
-        return self._of("user", "id")
+        return str(self._part("user").get("id", ""))
 
     @property
     def channel(self) -> str:
         """The id of the channel with the button; for a click in a view, the channel in which the view was opened."""
-        return self._of("channel", "id") or str(self.metadata.get("channel", ""))
+        return str(self._part("channel").get("id") or self.metadata.get("channel", ""))
 
     @property
     def user_name(self) -> str:
         """The name of the user who clicked, in the workspace."""
-        return self._of("user", "name") or self._of("user", "username")
+        user = self._part("user")
+        return str(user.get("name") or user.get("username", ""))
 
     @property
     def channel_name(self) -> str:
         """The name of a public channel; for other conversations, a word for their kind such as `directmessage`."""
-        return self._of("channel", "name")
+        return str(self._part("channel").get("name", ""))
 
     @property
     def teams(self) -> frozenset[str]:
@@ -137,8 +133,8 @@ class Click:
 
     def message_ts(self, channel: str) -> str | None:
         """Return the `ts` of the message with the button; None if it is in another channel."""
-        container = self.body.get("container")
-        if not isinstance(container, dict) or container.get("channel_id") != channel:
+        container = self._part("container")
+        if container.get("channel_id") != channel:
             return None
         return str(container.get("message_ts") or "") or None
 
@@ -148,14 +144,14 @@ class Click:
 
         None for a message that only one person sees.
         """
-        container = self.body.get("container")
-        if not isinstance(container, dict) or container.get("is_ephemeral"):
+        container = self._part("container")
+        if container.get("is_ephemeral"):
             return None
         return str(container.get("thread_ts") or container.get("message_ts") or "") or None
 
-    def _of(self, name: str, field: str) -> str:
-        value = self.body.get(name)
-        return str(value.get(field, "")) if isinstance(value, dict) else ""
+    def _part(self, name: str) -> Mapping[str, Any]:
+        part = self.body.get(name)
+        return part if isinstance(part, dict) else {}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,7 +36,7 @@ from bot.model.membership import (
     is_lifecycle,
     user_of,
 )
-from bot.slack.connection import SlackConnection, TokenUnchecked, takes_token
+from bot.slack.connection import SlackConnection, TokenUnchecked, silent_logger, takes_token
 from bot.slack.messages import FAILURES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import OPEN, REVOKED, UNINSTALLED, WorkspaceRow, WorkspaceStore
@@ -81,18 +81,11 @@ def bolt_app(
         authorize=authorize,
         process_before_response=True,
         request_verification_enabled=False,
-        logger=_bolt_logger(),
+        logger=silent_logger("slack_bolt"),
     )
     for register in surfaces:
         register(app, context)
     return app
-
-
-def _bolt_logger() -> logging.Logger:
-    """Return a logger for Bolt that is silent below ERROR: its warnings quote requests."""
-    logger = logging.getLogger("slack_bolt")
-    logger.setLevel(logging.ERROR)
-    return logger
 
 
 NO_RETRY: dict[str, str | Sequence[str]] = {"x-slack-no-retry": "1"}

@@ -6,11 +6,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
-
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks import escaping
 from bot.budgets import too_fast_sentence
@@ -38,7 +35,7 @@ from bot.model.question import (
     Received,
     Waits,
 )
-from bot.slack.messages import FAILURES, RouteClosed, classify_error
+from bot.slack.messages import FAILURES, Chat, RouteClosed, classify_error
 from bot.slack.users import USER_GONE_ERRORS, Profiles
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import WorkspaceStore
@@ -256,7 +253,7 @@ class Admission:
     questions reach no provider. `clock` and `sleep` time the retries.
     """
 
-    client: AsyncWebClient
+    chat: Chat
     ours: Callable[[], Identity | None]
     workspaces: WorkspaceStore
     preferences: PreferenceStore
@@ -421,17 +418,9 @@ class Admission:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
         fresh = await self.database_retry(lambda: self.workspaces.begins_thread(row.id))
-        message: OutgoingMessage = escaping.sanitize_message(text_message(_(MEMBERS_ONLY)))
-        with suppress(*FAILURES):
-            await self.client.chat_postEphemeral(
-                channel=row.channel_id,
-                user=row.user_id,
-                thread_ts=None if fresh else row.thread_ts,
-                text=message.text,
-                blocks=list(message.blocks),
-                unfurl_links=False,
-                unfurl_media=False,
-            )
+        message = escaping.sanitize_message(text_message(_(MEMBERS_ONLY)))
+        thread_ts = None if fresh else row.thread_ts
+        await self.chat.post_ephemeral(row.channel_id, row.user_id, message, thread_ts=thread_ts)
 
     def _log_forbidden(self, error: str) -> None:
         if workspace_key() not in self._forbidden:

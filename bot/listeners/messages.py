@@ -96,8 +96,7 @@ def register(app: AsyncApp, context: ListenerContext, *, examples: Sequence[Sugg
 
     @app.event("app_home_opened")
     async def on_home_opened(body: dict[str, Any]) -> None:
-        open_home(body, context)
-        await suggest_prompts(body, context, examples)
+        await open_tab(body, context, examples)
 
     @app.event("agent_session_stopped")
     async def on_session_stopped(body: dict[str, Any]) -> None:
@@ -384,32 +383,31 @@ async def _send_to_asker(event: MessageEvent, message: OutgoingMessage, context:
         await context.replies.post_ephemeral(event.channel, event.user, thread_ts, message)
 
 
-def open_home(body: dict[str, Any], context: ListenerContext) -> None:
-    """Show the home tab to a member who opens it."""
-    event = body.get("event")
-    if not isinstance(event, dict) or event.get("tab") != "home":
-        return
-    (user,), origin = _texts(event, "user"), RequestOrigin.from_body(body)
-    if user and not context.admission.is_known_outsider(body, user):
-        context.home_opened(origin.team_id or origin.enterprise_id, user, "")
-
-
-async def suggest_prompts(
+async def open_tab(
     body: dict[str, Any], context: ListenerContext, examples: Sequence[SuggestedPrompt] = EXAMPLES
 ) -> None:
-    """Suggest questions when a person opens the messages tab: examples at first, later the person's own questions.
+    """Show the home tab to a member who opens it, or suggest questions to one who opens the messages tab.
 
+    The examples are suggested at first, later the person's own questions.
     https://docs.slack.dev/reference/events/app_home_opened
     """
     event = body.get("event")
-    if not isinstance(event, dict) or event.get("tab") != "messages":
+    if not isinstance(event, dict):
         return
-    channel, user = _texts(event, "channel", "user")
-    if not (channel and user) or context.admission.is_known_outsider(body, user):
+    tab, channel, user = _texts(event, "tab", "channel", "user")
+    if not user or context.admission.is_known_outsider(body, user):
         return
-    asked = context.questions.asked_directly(
-        team_id=RequestOrigin.from_body(body).team_id, channel_id=channel, user_id=user, most=RECENT_QUESTIONS
-    )
+    origin = RequestOrigin.from_body(body)
+    if tab == "home":
+        context.home_opened(origin.team_id or origin.enterprise_id, user, "")
+    elif tab == "messages" and channel:
+        await _suggest_prompts(channel, user, origin.team_id, context, examples)
+
+
+async def _suggest_prompts(
+    channel: str, user: str, team_id: str, context: ListenerContext, examples: Sequence[SuggestedPrompt]
+) -> None:
+    asked = context.questions.asked_directly(team_id=team_id, channel_id=channel, user_id=user, most=RECENT_QUESTIONS)
     try:
         questions = await context.intake.within_ack_deadline(asked, seconds=RECORD_SECONDS)
     except DATABASE_UNAVAILABLE:

@@ -134,7 +134,10 @@ class SocketMode:
 
         await self._check_token()
         self._handler = AsyncSocketModeHandler(
-            self._app, app_token=self._token, web_client=self._client, logger=_silent_logger()
+            self._app,
+            app_token=self._token,
+            web_client=self._client,
+            logger=silent_logger("slack_sdk.socket_mode"),
         )
         # The SDK's client has taken a proxy from the environment, even for a Slack on this machine.
         self._handler.client.proxy = self._client.proxy
@@ -162,8 +165,8 @@ class SocketMode:
         log.info("socket.connected")
 
 
-def _silent_logger() -> logging.Logger:
-    """Return a logger for the SDK that is silent below ERROR: its other lines contain messages of users."""
-    logger = logging.getLogger("slack_sdk.socket_mode")
+def silent_logger(name: str) -> logging.Logger:
+    """Return a logger for one of Slack's libraries that is silent below ERROR: its other lines quote requests."""
+    logger = logging.getLogger(name)
     logger.setLevel(logging.ERROR)
     return logger

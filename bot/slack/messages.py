@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -145,6 +145,20 @@ def seconds_of(ts: object) -> float:
         return 0.0
 
 
+async def pages(
+    read: Callable[..., Awaitable[AsyncSlackResponse]], *, most: int = MAX_PAGES, **arguments: Any
+) -> AsyncIterator[AsyncSlackResponse | None]:
+    """Yield the pages of a list, finally None if it has more than `most`. Raises one of `FAILURES`."""
+    cursor: str | None = None
+    for _ in range(most):
+        page = await read(**arguments, cursor=cursor)
+        yield page
+        cursor = (page.get("response_metadata") or {}).get("next_cursor")
+        if not cursor:
+            return
+    yield None
+
+
 class Chat:
     """Posts, changes, deletes and finds messages; each call is tried once.
 
@@ -280,15 +294,12 @@ class Chat:
         oldest = f"{since.timestamp() - CLOCKS_DIFFER_SECONDS:.6f}"
         replies = partial(self._client.conversations_replies, ts=thread_ts or "")
         read = self._client.conversations_history if thread_ts is None else replies
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            page = await read(channel=channel, oldest=oldest, limit=PAGE_SIZE, cursor=cursor, include_all_metadata=True)
+        async for page in pages(read, channel=channel, oldest=oldest, limit=PAGE_SIZE, include_all_metadata=True):
+            if page is None:
+                yield None
+                return
             for message in page.get("messages") or []:
                 yield message
-            cursor = (page.get("response_metadata") or {}).get("next_cursor")
-            if not cursor:
-                return
-        yield None
 
 
 def metadata_of(question: str, part: int) -> dict[str, Any]:

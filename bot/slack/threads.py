@@ -11,7 +11,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.question import NO_THREAD, QuestionRow, Thread, ThreadMessage
-from bot.slack.messages import FAILURES, Retryable, Sent, classify_error, seconds_of
+from bot.slack.messages import FAILURES, Retryable, Sent, classify_error, pages, seconds_of
 
 log = logging.getLogger(__name__)
 
@@ -86,21 +86,19 @@ class ThreadReader:
 
     async def _read(self, channel: str, thread_ts: str, since: str | None) -> Page:
         messages: list[Mapping[str, Any]] = []
-        cursor: str | None = None
-        for _ in range(1 if self.capped else MAX_PAGES):
-            page = await self.client.conversations_replies(
-                channel=channel,
-                ts=thread_ts,
-                oldest=since,
-                limit=CAPPED_SIZE if self.capped else PAGE_SIZE,
-                cursor=cursor,
-                include_all_metadata=True,
-            )
+        async for page in pages(
+            self.client.conversations_replies,
+            most=1 if self.capped else MAX_PAGES,
+            channel=channel,
+            ts=thread_ts,
+            oldest=since,
+            limit=CAPPED_SIZE if self.capped else PAGE_SIZE,
+            include_all_metadata=True,
+        ):
+            if page is None:
+                return Page(messages=messages, complete=False)
             messages += [message for message in page.get("messages") or [] if isinstance(message, Mapping)]
-            cursor = (page.get("response_metadata") or {}).get("next_cursor")
-            if not cursor:
-                break
-        return Page(messages=messages, complete=not cursor)
+        return Page(messages=messages, complete=True)
 
 
 @dataclass(frozen=True, kw_only=True)

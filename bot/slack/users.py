@@ -6,9 +6,11 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
+from functools import partial
+from typing import Any, TypeVar
 
 from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
@@ -16,7 +18,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.model.membership import Affiliation, Identity, Profile, affiliation_of, workspace_key
 from bot.model.question import ChannelSettings
 from bot.preferences import may_ask
-from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error
+from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error, pages
 from bot.translation import ENGLISH, language_of
 
 log = logging.getLogger(__name__)
@@ -28,6 +30,26 @@ LANGUAGE_SECONDS = 0.3
 """How long an acknowledgement waits for a person's language."""
 
 MAX_PROFILES = 10_000
+
+
+T = TypeVar("T")
+
+
+async def shared(
+    requests: dict[tuple[str, str], asyncio.Task[T]], key: tuple[str, str], fetch: Callable[[], Coroutine[Any, Any, T]]
+) -> T:
+    """Return the result of `fetch`; concurrent calls for one key share one request. Raises its errors."""
+
+    def on_done(task: asyncio.Task[T]) -> None:
+        del requests[key]
+        if not task.cancelled():
+            task.exception()  # Otherwise, asyncio reports an error for which no caller waits.
+
+    request = requests.get(key)
+    if request is None:
+        request = requests[key] = asyncio.create_task(fetch())
+        request.add_done_callback(on_done)
+    return await asyncio.shield(request)
 
 
 class Profiles:
@@ -67,12 +89,7 @@ class Profiles:
     async def _read(self, user_id: str, seconds: float) -> Profile:
         if (known := self._recent(user_id, seconds)) is not None:
             return known
-        person = (workspace_key(), user_id)
-        request = self._requests.get(person)
-        if request is None:
-            request = self._requests[person] = asyncio.create_task(self._fetch(user_id))
-            request.add_done_callback(lambda done: self._on_done(person, done))
-        return await asyncio.shield(request)
+        return await shared(self._requests, (workspace_key(), user_id), partial(self._fetch, user_id))
 
     async def timezone(self, user_id: str) -> str | None:
         """Return the time zone of a profile. Raises one of `bot.slack.messages.FAILURES`."""
@@ -107,11 +124,6 @@ class Profiles:
         if len(self._known) > self._most:
             self._checked.discard(self._known.popitem(last=False)[0])
         return profile
-
-    def _on_done(self, person: tuple[str, str], task: asyncio.Task[Profile]) -> None:
-        del self._requests[person]
-        if not task.cancelled():
-            task.exception()  # Otherwise, asyncio reports an error for which no caller waits.
 
 
 USER_GONE_ERRORS = frozenset({"user_not_found", "user_not_visible"})
@@ -193,9 +205,8 @@ class SlackUsers:
 
     async def _account(self, user_id: str) -> Membership:
         try:
-            return (
-                Membership.DEACTIVATED if (await self.profiles.get(user_id, seconds=0)).deleted else Membership.MEMBER
-            )
+            profile = await self.profiles.get(user_id, seconds=0)
+            return Membership.DEACTIVATED if profile.deleted else Membership.MEMBER
         except FAILURES as error:
             failed = classify_error(error)
         if not isinstance(failed, RouteClosed) or failed.error not in USER_GONE_ERRORS | AUTH_ERRORS:
@@ -204,16 +215,16 @@ class SlackUsers:
 
     async def _is_member(self, channel_id: str, user_id: str) -> bool:
         """Return whether a user is a member; True if there are too many members to know. Raises one of `FAILURES`."""
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            page = await self.client.conversations_members(channel=channel_id, limit=PAGE_SIZE, cursor=cursor)
+        read = self.client.conversations_members
+        async for page in pages(read, most=MAX_PAGES, channel=channel_id, limit=PAGE_SIZE):
+            if page is None:
+                return True
             members = page.get("members")
             if not members:
                 raise SlackClientError("conversations.members returned no members")
-            cursor = (page.get("response_metadata") or {}).get("next_cursor")
-            if user_id in members or not cursor:
-                return user_id in members
-        return True
+            if user_id in members:
+                return True
+        return False
 
 
 GROUP_SECONDS = 300.0
@@ -247,11 +258,7 @@ class UserGroups:
         members, end = self._known.get(key, (None, 0.0))
         if self._clock() < end:
             return members
-        request = self._requests.get(key)
-        if request is None:
-            request = self._requests[key] = asyncio.create_task(self._fetch(key, members))
-            request.add_done_callback(lambda _: self._requests.pop(key))
-        return await asyncio.shield(request)
+        return await shared(self._requests, key, partial(self._fetch, key, members))
 
     async def _fetch(self, key: tuple[str, str], known: frozenset[str] | None) -> frozenset[str] | None:
         seconds = GROUP_SECONDS
@@ -375,15 +382,12 @@ class AdminList:
     async def _fetch(self, team_id: str) -> Sequence[str]:
         """Return the ids from Slack; raise one of `FAILURES`."""
         found: list[str] = []
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            page = await self._client.users_list(limit=PAGE_SIZE, cursor=cursor, team_id=team_id)
-            people = page.get("members")
+        async for page in pages(self._client.users_list, most=MAX_PAGES, limit=PAGE_SIZE, team_id=team_id):
+            people = [] if page is None else page.get("members")
             if not isinstance(people, list):
                 raise SlackClientError("users.list returned no members")
             found += [str(one.get("id")) for one in people if isinstance(one, Mapping) and Profile.from_user(one).admin]
-            cursor = (page.get("response_metadata") or {}).get("next_cursor")
-            if not cursor or len(found) >= MAX_ADMINS:
+            if len(found) >= MAX_ADMINS:
                 break
         return found[:MAX_ADMINS]
 

@@ -32,6 +32,7 @@ from slack_sdk.oauth.installation_store.models.installation import Installation
 from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.slack.connection import silent_logger
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
@@ -238,10 +239,10 @@ class InstallationFlow(AsyncOAuthFlow):
             state_cookie_name=COOKIE,
             state_expiration_seconds=STATE_SECONDS,
             callback_options=AsyncCallbackOptions(success=_success, failure=_failure),
-            logger=_silent_logger(),
+            logger=silent_logger("slack_bolt.oauth"),
         )
         settings.state_utils = StateCookie(cookie_name=COOKIE, expiration_seconds=STATE_SECONDS)
-        super().__init__(settings=settings, client=slack.client, logger=_silent_logger())
+        super().__init__(settings=settings, client=slack.client, logger=silent_logger("slack_bolt.oauth"))
         self._slack = slack
         self._installations = installations
         self._allowed = allowed
@@ -368,10 +369,3 @@ def routes(flow: InstallationFlow) -> list[web.RouteDef]:
         web.get(INSTALL_PATH, partial(handle, step=flow.handle_installation), allow_head=False),
         web.get(REDIRECT_PATH, partial(handle, step=flow.handle_callback), allow_head=False),
     ]
-
-
-def _silent_logger() -> logging.Logger:
-    """Return a logger for the library that is silent below ERROR, since the library's warnings quote codes."""
-    logger = logging.getLogger("slack_bolt.oauth")
-    logger.setLevel(logging.ERROR)
-    return logger

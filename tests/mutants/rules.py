@@ -335,13 +335,6 @@ RULES = (
         PREVIEWS,
     ),
     _rule(
-        "notices to outsiders unfold no link",
-        "bot/listeners/intake.py",
-        "                unfurl_links=False,\n                unfurl_media=False,\n",
-        "",
-        PREVIEWS,
-    ),
-    _rule(
         "answers go to Slack's hosts alone",
         SLACK,
         'if parts.scheme == "https" and parts.netloc in HOSTS:',

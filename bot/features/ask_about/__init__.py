@@ -21,7 +21,7 @@ from bot.commands.conversation import numbered_pages
 from bot.commands.routing import is_small_talk
 from bot.errors import UsageError
 from bot.feature import Core, Feature, Running
-from bot.listeners.answer_actions import ANSWERING, submit_below
+from bot.listeners.actions import ANSWERING, submit_below
 from bot.listeners.clicks import (
     NO_LONGER_OFFERED,
     NOT_YOUR_ANSWER,

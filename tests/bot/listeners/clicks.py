@@ -12,7 +12,7 @@ from slack_bolt.async_app import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.listeners import actions, answer_actions
+from bot.listeners import actions
 from bot.listeners.context import Register
 from bot.listeners.installation import bolt_app
 from bot.model.message import OutgoingMessage
@@ -52,7 +52,6 @@ class RecordingListeners:
             listener_context(self, replies=self),
             [
                 actions.register,
-                answer_actions.register,
                 sources.register,
                 *self.listeners,
             ],

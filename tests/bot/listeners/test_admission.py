@@ -10,6 +10,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.listeners.intake import MAX_PAUSE_SECONDS, MAX_WAIT_SECONDS, Admission
 from bot.model.membership import Affiliation
+from bot.slack.messages import Chat
 from bot.slack.users import Profiles
 from bot.storage.installation import WorkspaceStore
 from bot.storage.preferences import PreferenceStore
@@ -37,7 +38,7 @@ async def setup(database: str) -> AsyncIterator[Setup]:
         client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[])
         workspaces = WorkspaceStore(pool)
         admission = Admission(
-            client=client,
+            chat=Chat(client),
             ours=lambda: None,
             workspaces=workspaces,
             preferences=PreferenceStore(pool),

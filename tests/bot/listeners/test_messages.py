@@ -19,10 +19,10 @@ from bot.listeners.intake import Intake
 from bot.listeners.messages import (
     NOT_SAVED,
     MessageEvent,
+    open_tab,
     parse_event,
     receive,
     register,
-    suggest_prompts,
 )
 from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion
@@ -191,7 +191,7 @@ async def test_while_the_database_is_down_examples_are_suggested() -> None:
     listeners = DatabaseDown()
     opened = envelope("U0APP", type="app_home_opened", channel="D1", tab="messages")
 
-    await suggest_prompts(opened, listeners.services())
+    await open_tab(opened, listeners.services())
 
     assert listeners.suggested == [("D1", EXAMPLES)]
 
