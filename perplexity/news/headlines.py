@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from perplexity.lexicon.common_words import DUTCH, ENGLISH, GERMAN, ROMANCE, RUSSIAN_AND_ARABIC
 from perplexity.lexicon.folding import fold
@@ -254,7 +255,7 @@ def keywords_of(text: str) -> Keywords:
         if number:
             numbers.add(_normalize_number(number))
         elif run:
-            stems.update(_bigrams(run))
+            stems.update(map("".join, pairwise(run)) if len(run) > 1 else run)
         else:
             meant = _number_or_stem(word)
             if meant.isdecimal():
@@ -262,13 +263,10 @@ def keywords_of(text: str) -> Keywords:
             elif meant:
                 stems.add(meant)
                 (plain if word.islower() else names).add(meant)
-    names = set[str]() if _is_title_case(names, plain) else names - plain
-    return Keywords(
-        stems=frozenset(stems),
-        numbers=frozenset(numbers),
-        names=frozenset(names),
-        lowercase=frozenset(plain),
-    )
+    # If a headline capitalizes every word, its names cannot be recognized.
+    is_title_case = len(names) > 3 and len(names) > 4 * len(plain)
+    known = frozenset[str]() if is_title_case else frozenset(names - plain)
+    return Keywords(stems=frozenset(stems), numbers=frozenset(numbers), names=known, lowercase=frozenset(plain))
 
 
 @lru_cache(maxsize=16384)
@@ -313,11 +311,8 @@ def _share_prefix(one: str, other: str) -> bool:
 
 
 def _normalize(text: str) -> str:
-    text = _TRAILING_PARENTHESIS.sub("", text[:MAX_LENGTH]) if ")" in text or "）" in text else text[:MAX_LENGTH]
-    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    if "'" in text or "’" in text:
-        text = _ELISION.sub("", _POSSESSIVE.sub("", text))
-    return _GROUPED.sub("", text)
+    text = unicodedata.normalize("NFKC", _TRAILING_PARENTHESIS.sub("", text[:MAX_LENGTH]))
+    return _GROUPED.sub("", _ELISION.sub("", _POSSESSIVE.sub("", text)))
 
 
 def _normalize_number(number: str) -> str:
@@ -325,15 +320,6 @@ def _normalize_number(number: str) -> str:
     digits = _DIGITS.findall(number)
     unit = _DIGITS.sub("", number.casefold()).strip(" .,:-%")
     return ".".join(digits) + _UNITS.get(unit, unit)
-
-
-def _bigrams(run: str) -> Iterator[str]:
-    yield from (run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else (run,)
-
-
-def _is_title_case(names: set[str], plain: set[str]) -> bool:
-    """Return whether a headline capitalizes every word, so that its names cannot be recognized."""
-    return len(names) > 3 and len(names) > 4 * len(plain)
 
 
 _SITE_SUFFIX = re.compile(r"^(.{8,}\S)(?:\s+[-–—|·»•:]\s+|：|\s*[|｜]\s*|(?<=\w)-)([^-–—|·»•：]{2,40})$")

@@ -40,15 +40,6 @@ class DateRange:
 ANY_TIME = DateRange()
 
 
-def search_after(moment: datetime) -> date:
-    """Return the value of the filter `after` that finds news since a moment (in UTC).
-
-    The value is the day before the moment, because services do not document whether `after` includes its day, and
-    because a page is dated in its own time zone.
-    """
-    return moment.date() - timedelta(days=1)
-
-
 def date_range(filters: Filters, *, now: datetime) -> DateRange:
     """Return the days that the filters allow at this moment (in UTC)."""
     if filters.recency:

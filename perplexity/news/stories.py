@@ -180,7 +180,8 @@ def _contradict(one: Headline, other: Headline) -> bool:
     return (
         _one_word_differs(one.title, other.title)
         or _numbers_differ(one, other)
-        or _names_differ(one, other)
+        # Each headline has a name that the other story lacks.
+        or bool(_unknown_names(one, other) and _unknown_names(other, one))
         or _states_differ(one, other)
     )
 
@@ -209,11 +210,6 @@ def _numbers_differ(one: Headline, other: Headline) -> bool:
     mine, theirs = one.keywords.numbers, other.keywords.numbers
     apart = bool(mine and theirs) and not mine & theirs
     return apart or bool(mine - other.context.numbers and theirs - one.context.numbers)
-
-
-def _names_differ(one: Headline, other: Headline) -> bool:
-    """Return whether each headline has a name that the other story lacks."""
-    return bool(_unknown_names(one, other) and _unknown_names(other, one))
 
 
 def _unknown_names(one: Headline, other: Headline) -> frozenset[str]:
