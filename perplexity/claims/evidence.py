@@ -304,13 +304,11 @@ def _pieces(text: str) -> Iterator[tuple[str, Quantity | PartialDate | None]]:
 def _is_same(word: _Word, other: _Word) -> bool:
     """Return whether a sentence's word means the same as the claim's."""
     one, two = word.value, other.value
+    if one is None and two is None:
+        return (word.is_negator and other.is_negator) or _is_inflected(word.text, other.text)
     if isinstance(one, PartialDate) and isinstance(two, PartialDate):
         return one.is_said_by(two)
-    if isinstance(one, Quantity) and isinstance(two, Quantity):
-        return one.value == two.value and one.unit == two.unit
-    if one is not None or two is not None:
-        return False
-    return (word.is_negator and other.is_negator) or _is_inflected(word.text, other.text)
+    return isinstance(one, Quantity) and isinstance(two, Quantity) and (one.value, one.unit) == (two.value, two.unit)
 
 
 @lru_cache(maxsize=4_096)

@@ -175,15 +175,12 @@ class PageText:
 
     def _positions(self, needle: Sequence[Token]) -> Iterator[int]:
         """Yield the index of the first token of each occurrence that begins and ends between words."""
-        page = "\n".join(["", *(token.text for token in self.tokens), ""])
-        wanted = "\n".join(["", *(token.text for token in needle), ""])
-        place, index, counted = page.find(wanted), 0, 0
-        while place >= 0:
-            index += page.count("\n", counted, place)
-            counted = place
-            if not self._splits_word(index) and not self._splits_word(index + len(needle)):
+        page, wanted = [token.text for token in self.tokens], [token.text for token in needle]
+        for index, text in enumerate(page):
+            after = index + len(wanted)
+            is_found = text == wanted[0] and page[index:after] == wanted
+            if is_found and not self._splits_word(index) and not self._splits_word(after):
                 yield index
-            place = page.find(wanted, place + 1)
 
     def _splits_word(self, index: int) -> bool:
         """Return whether the token at an index continues the word, the figure or the compound before it."""
@@ -198,17 +195,14 @@ class PageText:
         beyond = index + 1 if before.is_word else index - 2
         if joint.text not in {"-", "'"} or self.text[joint.start] == "—" or not (before.is_word or after.is_word):
             return False
-        other = self.tokens[beyond] if 0 <= beyond < len(self.tokens) else None
-        glued = other is not None and (other.start == joint.end or other.end == joint.start)
-        return glued and other is not None and other.is_word
+        others = self.tokens[max(0, beyond) : beyond + 1]
+        return any(one.is_word and (one.start == joint.end or one.end == joint.start) for one in others)
 
     def _quotation(self, first: int, last: int) -> Quotation | None:
         start, end = self.tokens[first].start, self.tokens[last].end
         places = self.sentences
         begun, ended = bisect_right(places, start) - 1, bisect_right(places, end - 1) - 1
-        if ended - begun >= MAX_SENTENCES:
-            return None
-        if places[ended + 1] - places[begun] > MAX_SENTENCE_LENGTH:
+        if ended - begun >= MAX_SENTENCES or places[ended + 1] - places[begun] > MAX_SENTENCE_LENGTH:
             return None
         sentence = self.plain(places[begun], places[ended + 1])
         return Quotation(
