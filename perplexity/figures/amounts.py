@@ -66,16 +66,13 @@ _SIGNS = str.maketrans(dict.fromkeys("'’·" + SPACES, None) | {"٫": ".", "٬"
 
 def _readings(text: str) -> Iterator[Amount]:
     dots, commas = text.count("."), text.count(",")
-    if not dots and not commas:
-        yield _plain(text, "")
-        return
     if dots and commas:
         decimal = "." if text.rfind(".") > text.rfind(",") else ","
         whole, _, part = text.rpartition(decimal)
         if decimal not in whole and _GROUPED.fullmatch(whole):
             yield _plain(whole, part)
         return
-    if _GROUPED.fullmatch(text):
+    if dots + commas == 0 or _GROUPED.fullmatch(text):
         yield _plain(text, "")
     if dots + commas == 1:
         whole, _, part = text.replace(",", ".").partition(".")
@@ -124,7 +121,7 @@ class Suffix(NamedTuple):
 
 def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
     """Return the multiplier and the unit of a number that ends at `end`."""
-    exponents: tuple[int, ...] = ()
+    exponents: tuple[int, ...] = (0,)
     place, unit, shift = end, "", 0
     if power := _POWER.match(text, end):
         exponents, place = (_exponent(power),), power.end()
@@ -134,10 +131,10 @@ def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
             break
         glued = match.start(1) == end
         if match[1] == "in" and text[match.end() : match.end() + 1] == ")":  # "(12 in)"
-            return Suffix(exponents or (0,), "inch", exponents != (), match.end())
+            return Suffix(exponents, "inch", exponents != (0,), match.end())
         word = match[1][0] if len(match[1]) == 2 and match[1][1] == "." else match[1]
         if not unit and (powers := find_multiplier(word, glued=glued, is_money=is_money)):
-            exponents = tuple([a + b for a in exponents or (0,) for b in powers])
+            exponents = tuple([a + b for a in exponents for b in powers])
             place = match.end()
             # "1.2m" may be metres, and "5t" tonnes.
             if glued and not is_money and word in UNITS and word not in {"K", "k"}:
@@ -147,7 +144,6 @@ def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
         if known is None or unit:
             break
         unit, shift, place = known
-    exponents = exponents or (0,)
     if place > end and text[place - 1] == "." and not text[place : place + 1].isalnum():
         # A point that is not part of an abbreviation ends the sentence, so it is left out.
         place -= text[max(end, place - 5) : place].lstrip(" \u00a0").lower() not in _WITH_POINT
@@ -184,30 +180,21 @@ def _unit(text: str, match: re.Match[str], word: str) -> tuple[str, int, int] | 
     return (*known, match.end()) if known else None
 
 
-_MONEY_BEFORE = {
-    "fr.": "CHF", "sfr.": "CHF", "rs": "INR", "rs.": "INR", "kr": "SEK",
-}  # fmt: skip
+_MONEY_BEFORE = {"fr.": "CHF", "sfr.": "CHF", "rs": "INR", "rs.": "INR", "kr": "SEK"}
 
 
 def unit_before(text: str, start: int) -> str:
     """Return the currency before a number, or an empty string."""
-    place = start
-    if place and text[place - 1] in SPACES:
-        place -= 1
-    if not place:
-        return ""
-    last = text[place - 1]
-    if last in "$€£¥₹₩₽₿":
-        two = text[max(0, place - 2) : place].lower()
-        known = UNITS.get(two) or UNITS.get(text[max(0, place - 3) : place].lower()) or UNITS.get(last)
-        return known[0] if known else ""
-    if last == "." or last in "rsM":
-        return _MONEY_BEFORE.get(text[max(0, place - 5) : place].rpartition(" ")[2].lower(), "")
-    code = text[max(0, place - 3) : place]
-    if code.isupper() and len(code) == 3 and not text[max(0, place - 4) : place - 3].isalnum():
+    before = text[max(0, start - 6) : start]
+    before = before[:-1] if before.endswith(tuple(SPACES)) else before
+    code, known = before[-3:], None
+    if before.endswith(tuple("$€£¥₹₩₽₿")):
+        known = UNITS.get(before[-2:].lower()) or UNITS.get(code.lower()) or UNITS.get(before[-1])
+    elif before.endswith((".", "r", "s", "M")):
+        return _MONEY_BEFORE.get(before[-5:].rpartition(" ")[2].lower(), "")
+    elif code.isupper() and len(code) == 3 and not before[-4:-3].isalnum():
         known = find_unit(code)
-        return known[0] if known and known[0] in CURRENCIES else ""
-    return ""
+    return known[0] if known and known[0] in CURRENCIES else ""
 
 
 def read_amounts(text: str, start: int, end: int) -> tuple[Amount, ...]:

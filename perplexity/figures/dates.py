@@ -206,10 +206,9 @@ def find_dates(text: str, *, bare_months: bool = False) -> list[WrittenDate]:
     counts if its name has no other meaning, as "January", or after a word such as "in" or "since"; with `bare_months`,
     it counts anywhere.
     """
-    found = [*_by_digits(text), *_by_months(text, bare=bare_months), *_by_parts(text, bare=bare_months)]
-    found.sort()
+    found = (*_by_digits(text), *_by_months(text, bare=bare_months), *_by_parts(text, bare=bare_months))
     apart: list[WrittenDate] = []
-    for one in found:
+    for one in sorted(found):
         if not apart or one.start >= apart[-1].end:
             apart.append(one)
         elif one.end > apart[-1].end:

@@ -47,7 +47,6 @@ _TABLE_HEADS = {
         "($bn", "(€bn"),
 }  # fmt: skip
 """Words in the head of a table, in lower case. A key is the power of ten by which they multiply the table's numbers."""
-_OF_A_CELL = frozenset({3, 6, 9})
 MOST_PLACES = 50
 """The most numbers with the same digits that are compared, so that a number repeated often does not take long."""
 _CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
@@ -131,8 +130,7 @@ class Excerpt:
         for number in (Number(self.text, *one) for one in find_worded(self.lower)):
             if not _ORDINAL.search(number.written) and self.lower[number.end : number.end + 1] != "-":
                 found.append((number.start, number.amounts[0]))
-        found.sort(key=lambda one: one[0])
-        return Computed([amount for _, amount in found], [*years])
+        return Computed([amount for _, amount in sorted(found, key=lambda one: one[0])], [*years])
 
     def contains(self, written: str) -> bool:
         """Return whether the text has the words `written`, other than inside a longer number or word."""
@@ -333,7 +331,7 @@ class Excerpt:
 
         With `in_cell`, a number at the end of a cell may mean thousands, millions or billions, whatever the tables say.
         """
-        scales = _OF_A_CELL if in_cell and _CELL_END.match(self.text, other.end) else self._scales
+        scales = _TABLE_HEADS if in_cell and _CELL_END.match(self.text, other.end) else self._scales
         rows = [a for a in other.amounts if not a.is_scaled and (not a.unit or a.unit in CURRENCIES)]
         return (
             *other.amounts,
@@ -349,11 +347,9 @@ class Excerpt:
         if not mine.digits:
             return
         size = _six_digits(mine.digits)
-        widest = (
-            size // (9 if mine.hedge == "about" else 2 if mine.digits == "1" else 4)
-            if mine.hedge
-            else max(size // 100, 10 ** max(0, 6 - len(mine.digits)) // 2)
-        )
+        widest = max(size // 100, 10 ** max(0, 6 - len(mine.digits)) // 2)
+        if mine.hedge:
+            widest = size // (9 if mine.hedge == "about" else 2 if mine.digits == "1" else 4)
         # Rounding may move the first digit: 9.96 becomes 10, so its six digits are about ten times those of 10.
         for center in (size, 10 * size, size // 10):
             reach = widest * center // size

@@ -16,7 +16,7 @@ from perplexity.figures.number_words import find_worded
 from perplexity.figures.numbers import Number, hedge_before, span_with_unit
 from perplexity.figures.source_dates import SourceDates
 from perplexity.lexicon.folding import lowered
-from perplexity.lexicon.numbers import NUMBERS
+from perplexity.lexicon.numbers import DECADES, NUMBERS
 
 
 class Figure(NamedTuple):
@@ -48,10 +48,7 @@ _NEAR_A_TIME = re.compile(
 _CENTURY = re.compile(r"(?<![\d.,])([12]?\d)(?:st|nd|rd|th|\.)[ -](?:[cC]entury|Jahrhunderts?|Jh\.?)(?![^\W\d_])")
 _OF_A_CENTURY = re.compile(r"[ -](?:century|jahrhunderts?)(?![^\W\d_])")
 _ORDINAL_END = re.compile(r"(?:st|nd|rd|th|te[nrsm]?)\Z")
-_WORDED_DECADE = re.compile(
-    r"(?:the|early|mid|late|den|der|frühen|späten)[ -]((?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies|"
-    r"(?:zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig)er)(?!\w)"
-)
+_WORDED_DECADE = re.compile(rf"(?:the|early|mid|late|den|der|frühen|späten)[ -]({'|'.join(DECADES)})(?!\w)")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -180,8 +177,7 @@ def _has_duration(excerpt: Excerpt, seconds: frozenset[Decimal], numbers: list[N
 
 
 def _has_time(excerpt: Excerpt, pair: tuple[str, str], minutes: tuple[int, ...], is_near: bool) -> bool:
-    dates = excerpt.dates
-    return dates.has_time(minutes) or (is_near and dates.has_time_near(minutes)) or excerpt.has_pair(*pair)
+    return excerpt.dates.has_time(minutes, within=15 if is_near else 0) or excerpt.has_pair(*pair)
 
 
 def _number(text: str, start: int, end: int) -> Figure:
@@ -205,8 +201,7 @@ def _in_words(text: str) -> Iterator[Figure]:
     for start, end, minutes in find_worded_times(lower):
         yield _as_written(text, start, end, _of_dates(SourceDates.has_time), minutes)
     for match in _WORDED_DECADE.finditer(lower):
-        tens = f"{match[1][:-3]}y" if match[1].endswith("ies") else match[1].removesuffix("er")
-        yield _as_written(text, *match.span(1), _of_dates(SourceDates.has_decade), str(NUMBERS[tens]))
+        yield _as_written(text, *match.span(1), _of_dates(SourceDates.has_decade), str(DECADES[match[1]]))
     for start, end, factor in find_multiples(lower):
         hedge = hedge_before(text, start)
         yield Figure(start, end, partial(Excerpt.has_multiple, factor=factor, hedge=hedge))

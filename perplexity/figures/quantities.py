@@ -41,9 +41,8 @@ def find_quantities(text: str) -> list[Quantity]:
     romance = ((*match.span(), Decimal(ROMANCE_NUMBERS.get(match[0], 100))) for match in _ROMANCE.finditer(lower))
     worded = [Number(text, *one) for one in (*find_worded(lower), *romance)]
     found += [_quantity(text, one) for one in worded if lower[one.start : one.end] not in ORDINALS]
-    found.sort(key=lambda one: (one.start, -one.end))
     apart: list[Quantity] = []
-    for one in found:
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
         if not apart or one.start >= apart[-1].end:
             apart.append(one)
     return apart

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from html import unescape
+from itertools import accumulate
 from typing import NamedTuple
 
 from perplexity.citations import CitedText, Marker, index_sources, unknown_links
@@ -37,8 +38,7 @@ _SHORT_WORDS = (
 )
 _SHORT = frozenset(_SHORT_WORDS.split(" "))
 """Abbreviations in lower case, whose point does not end a sentence."""
-_AT_AN_END_WORDS = "etc co corp inc ltd usw jr sr"
-_AT_AN_END = frozenset(_AT_AN_END_WORDS.split(" "))
+_AT_AN_END = frozenset({"etc", "co", "corp", "inc", "ltd", "usw", "jr", "sr"})
 """The abbreviations in `_SHORT` that may end a sentence."""
 _BEFORE_AN_ORDINAL = re.compile(
     r"(?<!\w)(?:der|die|das|den|dem|des|am|vom|zum|zur|im|ins|beim|seit|bis|ab|und|jede[nrs]?|ihre[mnrs]?|seine[mnrs]?|"
@@ -83,14 +83,9 @@ def cited_sentences(cited: CitedText) -> list[Sentence]:
 
 def _marker_places(cited: CitedText) -> list[tuple[int, int]]:
     """Return the place of each marker's sign in the document, and the marker's number."""
-    places, place = [], 0
-    for piece in cited.pieces:
-        if isinstance(piece, Marker):
-            places.append((place, piece.number))
-            place += len(_MARK)
-        else:
-            place += len(piece)
-    return places
+    lengths = (len(_MARK) if isinstance(piece, Marker) else len(piece) for piece in cited.pieces)
+    places = zip(accumulate(lengths, initial=0), cited.pieces, strict=False)
+    return [(place, piece.number) for place, piece in places if isinstance(piece, Marker)]
 
 
 class _Change(NamedTuple):
@@ -116,8 +111,7 @@ def _changes(document: Document, markers: Sequence[tuple[int, int]]) -> list[_Ch
             formula = _MATH_SIGNS.sub("", _TIMES.sub("×", inner)).strip()
             exact = None if _NUMERIC.fullmatch(formula[:80]) else unicode_text(inner)
             found.append(_unread(start, end, exact or formula))
-    found.sort()
-    return found
+    return sorted(found)
 
 
 def _unread(start: int, end: int, text: str) -> _Change:

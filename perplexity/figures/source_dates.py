@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from decimal import Decimal
 from functools import cached_property
 
@@ -18,6 +17,7 @@ from perplexity.figures.dates import (
     minutes_of,
 )
 from perplexity.figures.matching import contains
+from perplexity.lexicon.numbers import DECADES
 from perplexity.types import Source
 
 _DATE_IN_ADDRESS = re.compile(r"[/_-]((?:19|20)\d\d)[/_-]?(0[1-9]|1[0-2])(?:[/_-]?([0-3]\d))?(?!\d)")
@@ -31,10 +31,6 @@ _EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
 }
 """Lower-case words before a year that mean its last or its first day; a key is the month and day of that day."""
 
-_DECADES = dict(zip("23456789", (
-    ("twenties", "zwanziger"), ("thirties", "dreißiger"), ("forties", "vierziger"), ("fifties", "fünfziger"),
-    ("sixties", "sechziger"), ("seventies", "siebziger"), ("eighties", "achtziger"), ("nineties", "neunziger"),
-), strict=True))  # fmt: skip
 _CENTURIES = ("th century", "th-century", "st century", ". jahrhundert")
 _DAY_ALONE = re.compile(r"(?<![\w.,])([0-3]?\d)(?:\.(?=\s)|st|nd|rd|th)(?!\w)")
 _ORDINALS = {
@@ -54,30 +50,25 @@ class SourceDates:
 
     def has_year(self, year: int) -> bool:
         """Return whether the source has a year, alone, shortened as in "'24", or as part of a date."""
-        short = f"{year % 100:02}"
-        return (
-            contains(self.text, str(year)) or year in self.years or f"'{short}" in self.text or f"’{short}" in self.text
-        )
+        short = [f"{mark}{year % 100:02}" for mark in "'’"]
+        return contains(self.text, str(year)) or year in self.years or any(one in self.text for one in short)
 
     def has_duration(self, seconds: frozenset[Decimal]) -> bool:
         """Return whether the text has one of these durations, in seconds."""
         return not self.durations.isdisjoint(seconds)
 
-    def has_time(self, minutes: tuple[int, ...]) -> bool:
-        """Return whether the text has one of these times of day, in minutes."""
-        return not self._times.isdisjoint(minutes)
-
-    def has_time_near(self, minutes: tuple[int, ...]) -> bool:
-        """Return whether the text has a time of day at most a quarter of an hour from one of these."""
-        return any(abs(time - one) <= 15 for time in self._times for one in minutes)
+    def has_time(self, minutes: tuple[int, ...], *, within: int = 0) -> bool:
+        """Return whether the text has one of these times of day, in minutes, or one `within` some minutes of it."""
+        return any(abs(time - one) <= within for time in self._times for one in minutes)
 
     def has_decade(self, written: str) -> bool:
         """Return whether the text has a decade such as "1990" or "90", or a year of it."""
         if any(contains(self.text, one) for one in (written, *(f"{written[-2:]}{end}" for end in ("s", "er", "ern")))):
             return True
-        words = () if written[:2] in {"18", "20"} else _DECADES.get(written[-2], ())
+        tens = int(f"{written[-2]}0") if written[:2] not in {"18", "20"} else 0
+        words = [word for word, number in DECADES.items() if number == tens]
         if written.endswith("00"):
-            words = (*words, *(f"{int(written[:2]) + 1}{end}" for end in _CENTURIES))
+            words += [f"{int(written[:2]) + 1}{end}" for end in _CENTURIES]
         first = written[: 2 if written.endswith("00") else 3]
         begun = (first,) if len(written) > 2 else tuple(f"{century}{written[0]}" for century in ("18", "19", "20"))
         return any(word in self._lower for word in words) or any(year.startswith(begun) for year in self._written_years)
@@ -85,9 +76,8 @@ class SourceDates:
     def has_century(self, number: int) -> bool:
         """Return whether the text has a year of a century, or the century's number."""
         first = f"{number - 1:02}"
-        return any(contains(self.text, one) for one in (str(number), f"{first}00s")) or any(
-            year.startswith(first) for year in self._written_years
-        )
+        is_said = contains(self.text, str(number)) or contains(self.text, f"{first}00s")
+        return is_said or any(year.startswith(first) for year in self._written_years)
 
     def has(self, partial: PartialDate) -> bool:
         """Return whether the text, the source's date or its address has a date.
@@ -120,11 +110,10 @@ class SourceDates:
 
     def counts_months(self, count: Decimal) -> bool:
         """Return whether the text says a number of months as "9M", a quarter, half a year or a range of months."""
-        if contains(self.text, f"{count}M"):
+        part = {3: "Q", 6: "H"}.get(int(count))
+        if contains(self.text, f"{count}M") or any(partial.part[:1] == part for partial in self._partials):
             return True
         ends = [(date.readings[0], date.readings[-1]) for date in self._dates if date.is_range]
-        if any(partial.part[:1] == {3: "Q", 6: "H"}.get(int(count)) for partial in self._partials):
-            return True
         return any(
             not first.day and first.month and last.month and last.month - first.month + 1 == count
             for first, last in ends
@@ -132,8 +121,7 @@ class SourceDates:
 
     def is_in_date(self, place: int) -> bool:
         """Return whether a place of the text is inside a date."""
-        index = bisect_right(self._dates, place, key=lambda date: date.start) - 1
-        return index >= 0 and place < self._dates[index].end
+        return any(date.start <= place < date.end for date in self._dates)
 
     @cached_property
     def _dates(self) -> list[WrittenDate]:
@@ -160,11 +148,10 @@ class SourceDates:
     @cached_property
     def years(self) -> frozenset[int]:
         """The years of dates, and the second years of pairs such as "2023/24"."""
-        years = {partial.year for partial in self._partials if partial.year is not None}
-        for match in _TWO_YEARS.finditer(self.text):
-            if match[1][2:] < match[2]:
-                years.add(int(match[1][:2] + match[2]))
-        return frozenset(years)
+        seconds = [one[1][:2] + one[2] for one in _TWO_YEARS.finditer(self.text) if one[1][2:] < one[2]]
+        return frozenset(partial.year for partial in self._partials if partial.year is not None).union(
+            map(int, seconds)
+        )
 
     @cached_property
     def _times(self) -> frozenset[int]:

@@ -17,6 +17,9 @@ _GERMAN = _words("""
     """)
 _ENGLISH_TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
 _GERMAN_TENS = _words("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig")
+_TENS = list(zip(range(20, 100, 10), _ENGLISH_TENS, _GERMAN_TENS, strict=True))
+DECADES = {word: tens for tens, one, other in _TENS for word in (f"{one[:-1]}ies", f"{other}er")}
+"""The tens of decades in words: 20 for "twenties" and "zwanziger"."""
 _FIRST_TWELVE = _words("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
 _ERSTE_ZWOELF = _words("erste zweite dritte vierte fünfte sechste siebte achte neunte zehnte elfte zwölfte")
 
@@ -24,7 +27,7 @@ _ERSTE_ZWOELF = _words("erste zweite dritte vierte fünfte sechste siebte achte 
 def _up_to_99(english: list[str], german: list[str], *, tens_ending: str) -> dict[str, int]:
     """Return the numbers for words, from the words for 1 to 19; `tens_ending` is the ending of German tens."""
     words = dict(zip((*english, *german), (*range(1, 20), *range(1, 20)), strict=True))
-    for tens, one, other in zip(range(20, 100, 10), _ENGLISH_TENS, _GERMAN_TENS, strict=True):
+    for tens, one, other in _TENS:
         words[f"{one[:-1]}ieth" if tens_ending else one] = words[f"{other}{tens_ending}"] = tens
         words |= {f"{one}-{word}": tens + unit for unit, word in enumerate(english[:9], 1)}
         words |= {f"{word}und{other}{tens_ending}": tens + unit for unit, word in enumerate(["ein", *_GERMAN[1:9]], 1)}
@@ -48,20 +51,10 @@ NUMBERS = {word: number for word, number in _CARDINALS.items() if number > 1} | 
 
 "One", "first" and "second" are left out, because they have other meanings.
 """
-_ROMANCE_IN_LINES = """
-    deux dos due
-    trois tres tre
-    quatre cuatro quattro
-    cinq cinco cinque
-    six seis sei
-    sept siete sette
-    huit ocho otto
-    neuf nueve nove
-    dix diez dieci
-    onze once undici
-    douze doce dodici
-"""
-ROMANCE_NUMBERS = {
-    word: number for number, line in enumerate(_ROMANCE_IN_LINES.strip().splitlines(), 2) for word in line.split()
-}
+_ROMANCE = (
+    _words("deux trois quatre cinq six sept huit neuf dix onze douze"),
+    _words("dos tres cuatro cinco seis siete ocho nueve diez once doce"),
+    _words("due tre quattro cinque sei sette otto nove dieci undici dodici"),
+)
+ROMANCE_NUMBERS = {word: number for words in _ROMANCE for number, word in enumerate(words, 2)}
 """The numbers from 2 to 12 in French, Spanish and Italian; some of these words mean others in English or German."""
