@@ -63,7 +63,7 @@ from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
-from bot.worker.admin_notices import AdminNotices, SpendingWatch
+from bot.worker.admin_notices import AdminNotices, look_at_spending
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller
 from bot.worker.clear_up import ClearUp
 from bot.worker.files import QuestionFiles
@@ -355,11 +355,11 @@ class _Parts:
 
     @property
     def periodic(self) -> Sequence[Periodic]:
-        spending = SpendingWatch(ledger=self.meter.ledger, limiter=self.limiter, notices=self.notices)
+        spending = partial(look_at_spending, self.meter.ledger, self.limiter, self.notices)
         return (
             Periodic(name="installation", run=self.installation.run),
             Periodic(name="retention", run=Retention(pool=self.work, days=self.settings.retention_days).run),
-            Periodic(name="spending", run=partial(watch, spending.look)),
+            Periodic(name="spending", run=partial(watch, spending)),
             Periodic(name="places", run=self.places.run),
             *(work for one in self.running for work in one.periodic),
         )

@@ -69,19 +69,11 @@ class AdminNotices:
         return await self.chat.post(channel, message, question=about, part=0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpendingWatch:
-    """One process's checks of spending."""
-
-    ledger: Ledger
-    limiter: PostgresLimiter
-    notices: AdminNotices
-
-    async def look(self) -> None:
-        """End the calls of dead processes, and tell admins about full limits. Raises database errors."""
-        if cut := await self.ledger.cut_abandoned():
-            log.warning("ledger.cut", extra={"count": cut})
-        for team_id, use in await self.limiter.newly_full():
-            log.warning("limit.full", extra={"provider": use.lane.partition(":")[0]})
-            if await self.notices.tell(team_id, partial(full_text, use), "limit") is None:
-                await self.limiter.not_told(use.lane)
+async def look_at_spending(ledger: Ledger, limiter: PostgresLimiter, notices: AdminNotices) -> None:
+    """End the calls of dead processes, and tell admins about full limits. Raises database errors."""
+    if cut := await ledger.cut_abandoned():
+        log.warning("ledger.cut", extra={"count": cut})
+    for team_id, use in await limiter.newly_full():
+        log.warning("limit.full", extra={"provider": use.lane.partition(":")[0]})
+        if await notices.tell(team_id, partial(full_text, use), "limit") is None:
+            await limiter.not_told(use.lane)

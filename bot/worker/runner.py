@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import monotonic, time
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from bot.blocks.answer import AnswerPart, Below, answer_actions, sent_actions, with_actions
@@ -579,8 +579,7 @@ Result = TypeVar("Result")
 class _Work:
     claim: int
     task: asyncio.Future[Any]
-    lost: bool = False
-    paused: bool = False
+    ended_by: Literal["loss", "pause"] | None = None
 
 
 @dataclass(kw_only=True)
@@ -606,9 +605,9 @@ class StopWatcher:
         try:
             result: Result = await own.task
         except asyncio.CancelledError:
-            if own.paused:
+            if own.ended_by == "pause":
                 raise SpendingPaused(SPENDING_PAUSED) from None
-            if own.lost:
+            if own.ended_by == "loss":
                 raise RequestCancelled("the question was stopped, or is another worker's") from None
             raise
         finally:
@@ -630,6 +629,5 @@ class StopWatcher:
                 continue
             for question_id, work in watched.items():
                 if claims.get(question_id) != work.claim:
-                    work.paused = claims.get(question_id) == SPENDS_PAUSED
-                    work.lost = not work.paused
+                    work.ended_by = "pause" if claims.get(question_id) == SPENDS_PAUSED else "loss"
                     work.task.cancel()

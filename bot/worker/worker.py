@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Protocol
@@ -203,7 +204,8 @@ class QuestionWorker:
                 first = self.delivery.first_post(row, audience=audience)
                 await self._keep(row, outcome, first)
             else:
-                finished = await self._finish(live, outcome)
+                async with self._left_if_lost(live):
+                    finished = await live.finish(outcome.ending)
                 row = replace(row, streams=tuple(live.messages) or row.streams)
                 if live.uncertain:
                     row = await self._end_streams(row)
@@ -246,7 +248,11 @@ class QuestionWorker:
             progress = self.progress_of(row=row, take_edit=None if shows_text else self.take_edit)
             if shows_text:
                 live = self.live.answer(row, progress)
-                outcome = await self._run_live(row, progress, live)
+                async with self._left_if_lost(live), live:
+                    outcome = await self.runner.run(row, progress, live=live)
+                    if live.shows_text:
+                        # Saved at once: a running call to Slack may take seconds, in which a worker may die.
+                        await self._keep(row, outcome, None)
                 row = replace(row, streams=tuple(live.messages) or row.streams)
                 live = live if live.shows_text else None
             else:
@@ -254,10 +260,11 @@ class QuestionWorker:
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
         return row, outcome, live
 
-    async def _finish(self, live: LiveAnswer, outcome: Outcome) -> bool:
-        """Return whether the answer is complete in the messages that showed its text."""
+    @asynccontextmanager
+    async def _left_if_lost(self, live: LiveAnswer) -> AsyncIterator[None]:
+        """End the display of an answer if the question is lost in the block; the text that is visible stays."""
         try:
-            return await live.finish(outcome.ending)
+            yield
         except ClaimLost as lost:
             lost.noted = await self.live.leave(live)
             raise
@@ -265,19 +272,6 @@ class QuestionWorker:
     async def _end_streams(self, row: QuestionRow) -> QuestionRow:
         """End the messages of an answer that may still be streaming, so that they can be replaced."""
         return await self.database_retry(lambda: self.live.end(row))
-
-    async def _run_live(self, row: QuestionRow, progress: Progress, live: LiveAnswer) -> Outcome:
-        """Run the command while its answer is shown; if it is stopped, the visible text stays."""
-        try:
-            async with live:
-                outcome = await self.runner.run(row, progress, live=live)
-                if live.shows_text:
-                    # The outcome is saved at once: a running call to Slack may take seconds, in which a worker may die.
-                    await self._keep(row, outcome, None)
-                return outcome
-        except ClaimLost as lost:
-            lost.noted = await self.live.leave(live)
-            raise
 
     async def _keep(self, row: QuestionRow, outcome: Outcome, first: FirstPost | None) -> None:
         uses, unconfirmed = (row.response_uses, 0) if first is None else (first.uses, first.unconfirmed)
