@@ -7,14 +7,8 @@ from perplexity.extras import require
 
 require("agent")
 
-from perplexity.agent.agent import (  # noqa: E402
-    NAME,
-    AgentLimits,
-    ToolFactory,
-    WebAgent,
-    build_model,
-)
-from perplexity.agent.observed import ObservedModel  # noqa: E402
-from perplexity.agent.tools import provider_tools  # noqa: E402 - it imports the packages of the extra
+# These import the packages of the extra.
+from perplexity.agent.agent import NAME, AgentLimits, ObservedModel, ToolFactory, WebAgent, build_model  # noqa: E402
+from perplexity.agent.tools import provider_tools  # noqa: E402
 
 __all__ = ["NAME", "AgentLimits", "ObservedModel", "ToolFactory", "WebAgent", "build_model", "provider_tools"]

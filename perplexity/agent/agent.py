@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
-from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 from urllib.parse import urlsplit
 
 from httpx2 import URL, AsyncClient, AsyncHTTPTransport, Limits, Request, Timeout
@@ -18,17 +17,11 @@ from openai import AsyncOpenAI
 from pydantic_ai import Agent, RunContext, capture_run_messages
 from pydantic_ai import Tool as AgentTool
 from pydantic_ai.exceptions import AgentRunError
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    SystemPromptPart,
-    TextPart,
-    UserPromptPart,
-)
-from pydantic_ai.models import DEFAULT_HTTP_TIMEOUT, Model, create_async_httpx2_client
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
+from pydantic_ai.models import DEFAULT_HTTP_TIMEOUT, Model, ModelRequestParameters, create_async_httpx2_client
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.openrouter import OpenRouterModel
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import Provider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.providers.openrouter import OpenRouterProvider
@@ -43,6 +36,7 @@ from perplexity.agent.results import (
     model_cost,
     parse_tool_result,
     partial_answer,
+    response_cost,
     translate_error,
 )
 from perplexity.domains import filter_answer
@@ -111,9 +105,7 @@ class WebAgent:
         await self._open.enter_async_context(self._model)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._open.aclose()
 
     async def answer(self, question: Question) -> Answer:
@@ -129,7 +121,13 @@ class WebAgent:
         with capture_run_messages() as messages:
             ended = await self._try_run(question, messages, registry)
         error = ended if isinstance(ended, PerplexityError) else None
-        attempt = self._attempt(started, error, cost_usd=model_cost(messages))
+        attempt = Attempt(
+            provider=NAME,
+            seconds=self._clock() - started,
+            cost_usd=model_cost(messages),
+            error_class=None if error is None else type(error).__name__,
+            summary=None if error is None else error.summary,
+        )
         self._on_attempt(attempt)
         if isinstance(ended, Answer):
             return replace(ended, seconds=self._clock() - started)
@@ -142,7 +140,9 @@ class WebAgent:
     ) -> Answer | PerplexityError:
         """Return the answer, or the error that ended the run, whether of the model, of a tool or of this package."""
         try:
-            text = await self._deadline(question).run(self._run(question, registry))
+            limit = self._limits.seconds
+            seconds = limit if question.seconds is None else min(question.seconds, limit)
+            text = await Deadline.after(seconds, self._clock).run(self._run(question, registry))
             answer = await run_in_thread(final_answer, text, messages, registry, provider=NAME)
             return await run_in_thread(filter_answer, answer, question.filters.enforced)
         except TimedOut:
@@ -156,33 +156,19 @@ class WebAgent:
 
     async def _run(self, question: Question, registry: SourceRegistry) -> str:
         tools = self._tool_factory(question)
+        today = datetime.fromtimestamp(self._now(), UTC).date()
+        instructions = build_instructions(today=today, steps=self._limits.steps, tools=[tool.name for tool in tools])
         agent = Agent(
             self._model,
-            instructions=[self._instructions(tools), self._last_step_instruction],
+            instructions=[instructions, self._last_step_instruction],
             model_settings=self._settings,
             tools=[to_pydantic_tool(tool, registry, max_calls=self._limits.calls) for tool in tools],
             # The model gets an error for a malformed call, and may call again as long as it has steps left.
             retries={"tools": self._limits.steps, "output": 1},
         )
         limits = UsageLimits(request_limit=self._limits.steps)
-        return (await agent.run(message_history=to_pydantic_messages(question.messages), usage_limits=limits)).output
-
-    def _attempt(self, started: float, error: PerplexityError | None, *, cost_usd: float | None) -> Attempt:
-        return Attempt(
-            provider=NAME,
-            seconds=self._clock() - started,
-            cost_usd=cost_usd,
-            error_class=None if error is None else type(error).__name__,
-            summary=None if error is None else error.summary,
-        )
-
-    def _deadline(self, question: Question) -> Deadline:
-        limit = self._limits.seconds
-        return Deadline.after(limit if question.seconds is None else min(question.seconds, limit), self._clock)
-
-    def _instructions(self, tools: Sequence[Tool]) -> str:
-        today = datetime.fromtimestamp(self._now(), UTC).date()
-        return build_instructions(today=today, steps=self._limits.steps, tools=[tool.name for tool in tools])
+        history = [_turn(message) for message in question.messages]
+        return (await agent.run(message_history=history, usage_limits=limits)).output
 
     def _last_step_instruction(self, context: RunContext[None]) -> str | None:
         return LAST_STEP if self._is_last(context) else None
@@ -259,6 +245,42 @@ def _own_client(base_url: str, ca_bundle: str) -> AsyncClient:
     return create_async_httpx2_client(transport=transport)
 
 
+class ModelCall(Protocol):
+    """Records the outcome of a call of the model."""
+
+    def succeeded(self, cost_usd: float | None) -> None:
+        """Record the cost of a call in US dollars; None if it is unknown."""
+        ...
+
+    def failed(self, error: PerplexityError) -> None:
+        """Record the error that ended a call."""
+        ...
+
+
+class ObservedModel(WrapperModel):
+    """A model that makes each call within the context manager from `around`. If entering it raises, no call is made."""
+
+    def __init__(self, wrapped: Model, *, around: Callable[[], AbstractAsyncContextManager[ModelCall]]) -> None:
+        super().__init__(wrapped)
+        self._around = around
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """Make one call. Raises the errors of the model and of `around`."""
+        async with self._around() as call:
+            try:
+                response = await super().request(messages, model_settings, model_request_parameters)
+            except Exception as error:
+                call.failed(translate_error(error, provider=self.model_name, now=time.time()))
+                raise
+            call.succeeded(response_cost(response))
+            return response
+
+
 _INTRODUCTION = """\
 You answer questions from the live web, for a person who reads your answer in a chat. Today is {today}.
 
@@ -304,12 +326,8 @@ def build_instructions(*, today: date, steps: int, tools: Collection[str]) -> st
     return "\n".join([*lines, _RULES.format(steps=steps)])
 
 
-def to_pydantic_messages(messages: Sequence[Message]) -> list[ModelMessage]:
-    """Return a conversation as messages of pydantic-ai."""
-    return [_turn(message) for message in messages]
-
-
 def _turn(message: Message) -> ModelMessage:
+    """Return a message of a conversation as a message of pydantic-ai."""
     match message.role:
         case "assistant":
             return ModelResponse(parts=[TextPart(content=message.content)])
@@ -340,7 +358,7 @@ def to_pydantic_tool(tool: Tool, registry: SourceRegistry, *, max_calls: int) ->
         if isinstance(result, Failure):
             # The text of a failure may contain addresses that no tool returned, so no pages are registered, only the
             # cost.
-            registry.add_cost(result.cost_usd)
+            registry.costs.append(result.cost_usd)
             return result
         return registry.add(await run_in_thread(parse_tool_result, result))
 

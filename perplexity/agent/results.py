@@ -145,7 +145,7 @@ class SourceRegistry:
     queries: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     stand_ins: list[str] = field(default_factory=list)
-    costs: list[float] = field(default_factory=list)
+    costs: list[float | None] = field(default_factory=list)
     calls: int = 0
 
     @property
@@ -155,7 +155,7 @@ class SourceRegistry:
 
     def add(self, result: ToolResult) -> str:
         """Register the pages, and return the result as text for the model, with the run's numbers as markers."""
-        self.add_cost(result.cost_usd)
+        self.costs.append(result.cost_usd)
         self.notes += [note for note in result.notes if note not in self.notes]
         if result.stand_in and result.stand_in not in self.stand_ins:
             self.stand_ins.append(result.stand_in)
@@ -164,14 +164,8 @@ class SourceRegistry:
         # `MAX_TEXT` characters are therefore enough.
         cited = number_citations(result.text[: 2 * MAX_TEXT], tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
-        return (
-            "\n\n".join(filter(None, (strip_tags(text[:MAX_TEXT]), _page_list(list(numbered.values()))))) or NO_RESULTS
-        )
-
-    def add_cost(self, cost_usd: float | None) -> None:
-        """Add the cost of a call, if it is known."""
-        if cost_usd is not None:
-            self.costs.append(cost_usd)
+        listed = format_pages(list(numbered.values()), characters=MAX_SNIPPET) if numbered else ""
+        return "\n\n".join(filter(None, (strip_tags(text[:MAX_TEXT]), listed))) or NO_RESULTS
 
     def _register(self, source: Source) -> Source:
         """Return the page with its number; a longer excerpt or a title replaces an earlier one."""
@@ -184,10 +178,6 @@ class SourceRegistry:
             known = replace(source, number=known.number, title=title, date=source.date or known.date, aliases=())
         self.pages[address] = known
         return known
-
-
-def _page_list(pages: Sequence[Source]) -> str:
-    return format_pages(pages, characters=MAX_SNIPPET) if pages else ""
 
 
 UNSEARCHED = N_("The agent searched for nothing: it answered from memory, so check the answer elsewhere.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from perplexity import scope
@@ -14,7 +14,7 @@ from perplexity.providers.base import Provider
 from perplexity.sanitize import answer_text
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.schemas import object_schema
-from perplexity.types import JSON, Message, Query, Question, Source
+from perplexity.types import JSON, Answer, Message, Query, Question, SearchResults
 from perplexity.wire.json import encode
 
 SEARCH = "search_pages"
@@ -26,9 +26,7 @@ _ASK_DESCRIPTION = """\
 Has a search service read the web and write an answer, with the pages that it rests on. Takes several seconds, with \
 `reasoning` a minute. Use it if several pages must be compared or explained, not for a single fact."""
 _SEARCH_PARAMETERS = object_schema(
-    {
-        "query": {"type": "string", "description": "The search query, in the words that the pages would use"},
-    },
+    {"query": {"type": "string", "description": "The search query, in the words that the pages would use"}},
     required=["query"],
 )
 _ASK_PARAMETERS = object_schema(
@@ -44,58 +42,41 @@ def provider_tools(provider: Provider) -> ToolFactory:
     """Return a factory of the tools that search and ask this provider."""
 
     def tools_for(question: Question) -> tuple[Tool, ...]:
-        return (_search(provider, question.filters), _ask(provider, question.filters))
+        filters = question.filters
+
+        async def search_pages(query: str) -> SearchResults:
+            return await provider.search(Query(text=query, filters=filters))
+
+        async def ask_web(prompt: str, reasoning: bool) -> Answer:
+            messages = (Message(role="user", content=prompt),)
+            return await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
+
+        return (
+            Tool(
+                name=SEARCH,
+                description=_SEARCH_DESCRIPTION,
+                parameters=_SEARCH_PARAMETERS,
+                handler=_encoded(SEARCH, search_pages, filters),
+            ),
+            Tool(
+                name=ASK,
+                description=_ASK_DESCRIPTION,
+                parameters=_ASK_PARAMETERS,
+                handler=_encoded(ASK, ask_web, filters),
+            ),
+        )
 
     return tools_for
 
 
-def _search(provider: Provider, filters: Filters) -> Tool:
-    async def search_pages(query: str) -> str:
-        results = await provider.search(Query(text=query, filters=filters))
-        return _encode_result(
-            sources=results.results,
-            notes=results.notes,
-            stand_in=agent_fallback_notice(results),
-            cost_usd=cost_with_failures(results.cost_usd, results.failed),
-        )
-
-    return Tool(
-        name=SEARCH,
-        description=_SEARCH_DESCRIPTION,
-        parameters=_SEARCH_PARAMETERS,
-        handler=_with_failures(SEARCH, search_pages, filters),
-    )
-
-
-def _ask(provider: Provider, filters: Filters) -> Tool:
-    async def answer_prompt(prompt: str, reasoning: bool) -> str:
-        messages = (Message(role="user", content=prompt),)
-        answer = await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
-        cost_usd = cost_with_failures(answer.usage.cost_usd, answer.failed)
-        return _encode_result(
-            content=answer_text(answer),
-            sources=answer.sources,
-            notes=answer.notes,
-            stand_in=agent_fallback_notice(answer),
-            cost_usd=cost_usd,
-        )
-
-    return Tool(
-        name=ASK,
-        description=_ASK_DESCRIPTION,
-        parameters=_ASK_PARAMETERS,
-        handler=_with_failures(ASK, answer_prompt, filters),
-    )
-
-
-def _with_failures(
-    name: str, handler: Callable[..., Awaitable[str]], filters: Filters
+def _encoded(
+    name: str, ask: Callable[..., Awaitable[SearchResults | Answer]], filters: Filters
 ) -> Callable[..., Awaitable[str]]:
-    """Return a handler that reports a PerplexityError to the model instead of raising it."""
+    """Return a handler that encodes the reply, and reports a PerplexityError to the model instead of raising it."""
 
-    async def safe(**arguments: JSON) -> str:
+    async def handler(**arguments: JSON) -> str:
         try:
-            return await handler(**arguments)
+            return _encode_reply(await ask(**arguments))
         except PerplexityError as error:
             if is_empty_result(error):
                 query = arguments.get("query") or arguments.get("prompt") or ""
@@ -104,13 +85,13 @@ def _with_failures(
                 return Failure(f"[{name}: {nothing}]", cost_usd=error.cost_usd)
             return Failure(f"[{name} failed: {error.message}]", cost_usd=error.cost_usd)
 
-    return safe
+    return handler
 
 
-def _encode_result(
-    *, content: str = "", sources: Iterable[Source], notes: tuple[str, ...], stand_in: str, cost_usd: float | None
-) -> str:
-    """Encode a result for `parse_tool_result`; markers in `content` are the numbers of the sources."""
-    results = [{"id": s.number, "title": s.title, "url": s.url, "snippet": s.snippet, "date": s.date} for s in sources]
-    result = {"content": content, "results": results, "notes": notes, "stand_in": stand_in, "cost_usd": cost_usd}
+def _encode_reply(reply: SearchResults | Answer) -> str:
+    """Encode a reply for `parse_tool_result`; markers in `content` are the numbers of the pages."""
+    content, pages = (answer_text(reply), reply.sources) if isinstance(reply, Answer) else ("", reply.results)
+    results = [{"id": s.number, "title": s.title, "url": s.url, "snippet": s.snippet, "date": s.date} for s in pages]
+    cost_usd, stand_in = cost_with_failures(reply.cost_usd, reply.failed), agent_fallback_notice(reply)
+    result = {"content": content, "results": results, "notes": reply.notes, "stand_in": stand_in, "cost_usd": cost_usd}
     return encode(result)
