@@ -1,22 +1,27 @@
-"""Checks of the database: connection, version, migrations, permissions, and the recent errors in it."""
+"""Checks of the database: connection, version, migrations, permissions, and what the app has written into it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 from psycopg import AsyncConnection, Error, OperationalError
 from psycopg.rows import DictRow
 
 from bot.blocks.messages import LATE_AFTER_SECONDS
+from bot.blocks.status import service_line
 from bot.doctor.checks import Context, Finding, failure, ok, reading_database, skipped, warning
+from bot.model.admin import LaneUse
 from bot.settings import Settings
-from bot.storage.calls import read_admin_issues
+from bot.storage.calls import read_admin_issues, read_uses
 from bot.storage.embedded import NoEmbeddedServer, require_embedded
 from bot.storage.migrate import all_migrations, applied_migrations, newer
-from bot.storage.questions import is_pooled
+from bot.storage.questions import is_pooled, lane_name
 from perplexity.formatting import pluralize
+from perplexity.limiter import CallKind
+from perplexity.providers import PROVIDERS
 
 
 def embedded_findings(settings: Settings) -> Sequence[Finding]:
@@ -27,20 +32,15 @@ def embedded_findings(settings: Settings) -> Sequence[Finding]:
         text, _, fix = str(error).partition(". ")
         return [failure(f"{text}.", fix=fix)]
     folder = Path(settings.data_dir).absolute()
-    if not _is_writable_folder(folder):
+    # A folder that does not exist yet is made in the nearest one above it that does.
+    while not folder.exists():
+        folder = folder.parent
+    if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
         text = f"DATA_DIR is {settings.data_dir}, which cannot be written to."
         return [failure(text, fix="Set DATA_DIR to a folder that can, or DATABASE_URL to a Postgres server.")]
     return [ok(f"An embedded Postgres in {settings.data_dir}, which starts with the app.")]
 
 
-def _is_writable_folder(folder: Path) -> bool:
-    """Return whether the folder can be written to; if there is none, check the nearest existing folder above it."""
-    while not folder.exists():
-        folder = folder.parent
-    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
-
-
-DATABASE = "Database"
 OLDEST = 14
 """The oldest version of Postgres that the app supports (docs/production.md)."""
 
@@ -56,10 +56,7 @@ _BUSY = ("The server is starting or stopping.", "Wait a minute, then try again."
 _REASONS = (
     ("password authentication failed", ("The server refuses the user name or the password.", _COPY)),
     ("no password supplied", ("The server requires a password.", _COPY)),
-    (
-        "does not support ssl",
-        ("The server does not offer encryption.", "Remove sslmode from DATABASE_URL."),
-    ),
+    ("does not support ssl", ("The server does not offer encryption.", "Remove sslmode from DATABASE_URL.")),
     ("pg_hba.conf", _PLAIN),
     ("ssl", _PLAIN),
     ("remaining connection slots", _FULL),
@@ -89,7 +86,14 @@ async def check_database(context: Context) -> Sequence[Finding]:
     except OperationalError as error:
         return [explain(error)]
     async with connection:
-        return [_version(connection), *await _pooler(connection), *await _schema(connection)]
+        pooler = [_POOLED] if await is_pooled(connection) else []
+        return [_version(connection), *pooler, *await _schema(connection)]
+
+
+_POOLED = ok(
+    "A pooler such as PgBouncer is between the app and the server. The app polls for new questions every half second "
+    "instead of listening. There is nothing to do."
+)
 
 
 def explain(error: OperationalError) -> Finding:
@@ -107,16 +111,6 @@ def _version(connection: AsyncConnection) -> Finding:
     if version < OLDEST:
         return failure(f"This is Postgres {version}.", fix=f"Use Postgres {OLDEST} or newer.")
     return ok(f"Connected to Postgres {version} at DATABASE_URL.")
-
-
-async def _pooler(connection: AsyncConnection) -> list[Finding]:
-    if not await is_pooled(connection):
-        return []
-    text = (
-        "A pooler such as PgBouncer is between the app and the server. The app polls for new questions every half "
-        "second instead of listening. There is nothing to do."
-    )
-    return [ok(text)]
 
 
 async def _schema(connection: AsyncConnection) -> list[Finding]:
@@ -151,8 +145,6 @@ async def _check_writable(connection: AsyncConnection) -> Finding:
     return ok("The database can be written to.")
 
 
-RECENT_ERRORS = "Recently"
-
 _ERRORS = {
     "AuthenticationError": ("it refused the key", "Set a new key"),
     "BillingError": ("it was out of credit", "Buy credit"),
@@ -163,10 +155,13 @@ _ERRORS = {
 async def check_recent_errors(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
     """Return the providers' failures of the last day."""
     found = await read_admin_issues(connection)
-    return [_recent_error(provider, error) for provider, error in sorted(found.items())]
+    findings = []
+    for provider, error in sorted(found.items()):
+        reason, fix = _ERRORS.get(error, (error, "Check the account"))
+        text = f"{provider}'s last request failed: {reason}."
+        findings.append(warning(text, fix=f"{fix} for {provider}, unless you have done so since."))
+    return findings
 
-
-LATE = "Late events"
 
 _LATE = """
     SELECT count(*) AS late, max(late_seconds) AS longest, EXISTS (
@@ -182,14 +177,12 @@ _NONE_LATE = (
     "settings, under Event Subscriptions, so that mentions and direct messages survive an outage."
 )
 
-EVENTS = "Events"
-
 _DROPPED = warning(
     "Slack has dropped events in the last hour: it sends an app at most 30,000 an hour from a workspace. Mentions and "
     "direct messages can stay without an answer; commands and buttons work.",
     fix="Remove the app from the busiest channels, or set FOLLOW_UPS=mention, replace the manifest with what "
     "`python -m bot manifest` prints, and reinstall the app.",
-    title=EVENTS,
+    title="Events",
 )
 
 
@@ -212,8 +205,6 @@ async def check_events(context: Context, connection: AsyncConnection[DictRow]) -
     return [warning(text, fix=fix), *dropped]
 
 
-RETENTION = "Retention"
-
 RETENTION_LATE_DAYS = 0.125
 """How many days late the deletion of a text may be before this is reported; the app deletes every ten minutes."""
 
@@ -235,8 +226,17 @@ async def check_retention(context: Context, connection: AsyncConnection[DictRow]
     return [warning(text, fix=fix)]
 
 
-def _recent_error(provider: str, error: str) -> Finding:
-    reason, fix = _ERRORS.get(error, (error, "Check the account"))
-    return warning(
-        f"{provider}'s last request failed: {reason}.", fix=f"{fix} for {provider}, unless you have done so since."
-    )
+@reading_database
+async def check_limits(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    """Return a finding for each limit of calls to a service, a warning if other programs use the same key."""
+    keys = context.settings.provider_keys
+    lanes = [lane_name(PROVIDERS[name].title, kind, key) for name, key in keys.items() for kind in get_args(CallKind)]
+    uses = await read_uses(connection, lanes)
+    return [_limit_finding(one) for one in uses]
+
+
+def _limit_finding(use: LaneUse) -> Finding:
+    if use.others is None:
+        return ok(service_line(use))
+    text = f"{service_line(use)} In a minute of that hour {pluralize(use.others, 'call')} came from other programs."
+    return warning(text, fix="Stop them, or set PROVIDER_LIMITS to what they leave.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bot.doctor import admins, database, local, providers, service_limits, slack, workspaces
+from bot.doctor import database, local, providers, slack, workspaces
 from bot.doctor.checks import DATABASE_HINT, Check, Context, Finding, run_checks, settings_findings
 from bot.manifest import Offers
 from bot.settings import Settings
@@ -17,26 +17,24 @@ _AGENT = {"agent_base_url", "agent_api_key", "openrouter_api_key"}
 _OAUTH = {"slack_oauth_client_id", "allowed_teams", "encryption_keys", "public_url"}
 
 CHECKS = (
-    Check(local.ENV_FILE, local.check_env_file, seconds=1, hint=_BUG),
-    Check(local.COMMAND_NAMES, local.check_command_names, needs={"command_prefix"}, seconds=1, hint=_BUG),
-    Check(database.DATABASE, database.check_database, needs={"database_url"}, hint=DATABASE_HINT, blocks=True),
-    Check(slack.SLACK, slack.check_slack, needs={"slack_bot_token", "slack_api_url"}, seconds=6),
-    Check(slack.SOCKET_MODE, slack.check_socket_mode, needs={"slack_app_token", "slack_api_url"}, seconds=6),
-    Check(
-        providers.PERPLEXITY, providers.check_perplexity, needs={"perplexity_api_key", "perplexity_base_url"}, seconds=6
-    ),
-    Check(providers.FALLBACK, providers.check_fallback, needs=_FALLBACK_ADDRESSES, seconds=6),
-    Check(providers.X_POSTS, providers.check_x_posts, needs={"xai_api_key", "xai_base_url"}, seconds=6),
-    Check(providers.AGENT, providers.check_agent, needs=_AGENT, seconds=1, hint=_BUG),
-    Check(database.RECENT_ERRORS, database.check_recent_errors, hint=DATABASE_HINT),
-    Check(database.LATE, database.check_events, hint=DATABASE_HINT),
-    Check(database.RETENTION, database.check_retention, needs={"retention_days"}, hint=DATABASE_HINT),
-    Check(service_limits.LIMITS, service_limits.check_limits, hint=DATABASE_HINT),
-    Check(admins.ADMINS, admins.check_admins, needs={"slack_bot_token", "slack_api_url", "admin_user_ids"}, seconds=10),
-    Check(slack.SHORTCUTS, slack.check_shortcuts, hint=DATABASE_HINT),
-    Check(slack.INSTALLATION, slack.check_installation, hint=DATABASE_HINT),
-    Check(workspaces.WORKSPACES, workspaces.check_workspaces, needs=_OAUTH, seconds=10, hint=DATABASE_HINT),
-    Check(local.PORT, local.check_port, needs={"port"}, seconds=3, hint="Check HOST."),
+    Check(".env", local.check_env_file, seconds=1, hint=_BUG),
+    Check("Commands", local.check_command_names, needs={"command_prefix"}, seconds=1, hint=_BUG),
+    Check("Database", database.check_database, needs={"database_url"}, hint=DATABASE_HINT, blocks=True),
+    Check("Slack", slack.check_slack, needs={"slack_bot_token", "slack_api_url"}, seconds=6),
+    Check("Socket Mode", slack.check_socket_mode, needs={"slack_app_token", "slack_api_url"}, seconds=6),
+    Check("Perplexity", providers.check_perplexity, needs={"perplexity_api_key", "perplexity_base_url"}, seconds=6),
+    Check("Fallback", providers.check_fallback, needs=_FALLBACK_ADDRESSES, seconds=6),
+    Check("Posts on X", providers.check_x_posts, needs={"xai_api_key", "xai_base_url"}, seconds=6),
+    Check("Agent", local.check_agent, needs=_AGENT, seconds=1, hint=_BUG),
+    Check("Recently", database.check_recent_errors, hint=DATABASE_HINT),
+    Check("Late events", database.check_events, hint=DATABASE_HINT),
+    Check("Retention", database.check_retention, needs={"retention_days"}, hint=DATABASE_HINT),
+    Check("Limits", database.check_limits, hint=DATABASE_HINT),
+    Check("Admins", slack.check_admins, needs={"slack_bot_token", "slack_api_url", "admin_user_ids"}, seconds=10),
+    Check("Shortcuts", slack.check_shortcuts, hint=DATABASE_HINT),
+    Check("Workspace", slack.check_installation, hint=DATABASE_HINT),
+    Check("Workspaces", workspaces.check_workspaces, needs=_OAUTH, seconds=10, hint=DATABASE_HINT),
+    Check("Port", local.check_port, needs={"port"}, seconds=3, hint="Check HOST."),
 )
 
 ORDER = (

@@ -1,4 +1,4 @@
-"""Checks of this machine: the commands' names, the names in `.env`, and the port.
+"""Checks of this machine: the commands' names, the names in `.env`, the agent's settings, and the port.
 
 https://docs.slack.dev/interactivity/implementing-slash-commands
 """
@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from bot.commands.routing import slash_commands
 from bot.doctor.checks import Context, Finding, failure, ok, warning
 from bot.settings import unknown_names
+from perplexity.errors import MissingExtra
+from perplexity.extras import require
 
-COMMAND_NAMES = "Commands"
 MAX_LENGTH = 32
 """The most characters of a name, with its slash: https://docs.slack.dev/reference/app-manifest"""
 
@@ -42,26 +43,15 @@ def name_findings(names: Sequence[str]) -> list[Finding]:
     reserved = [name for name in names if name[1:] in RESERVED]
     findings = []
     if long:
-        text = f"{_join(long)} is longer than the {MAX_LENGTH} characters that Slack takes."
+        text = f"{', '.join(long)} is longer than the {MAX_LENGTH} characters that Slack takes."
         findings.append(failure(text, fix="Set a shorter COMMAND_PREFIX."))
     if reserved:
-        text = f"{_join(reserved)} is reserved by Slack, which rejects a manifest that contains it (invalid_name)."
+        text = f"{', '.join(reserved)} is reserved by Slack, which rejects a manifest that contains it (invalid_name)."
         findings.append(failure(text, fix=PREFIX))
-    return findings or [ok(f"{_join(names)}.{_hint(names)}")]
-
-
-def _hint(names: Sequence[str]) -> str:
-    uncertain = [name for name in names if name[1:] in UNCERTAIN]
-    return (
-        f" Slack may reserve {_join(uncertain)}: if it answers invalid_name, set COMMAND_PREFIX." if uncertain else ""
-    )
-
-
-def _join(names: Sequence[str]) -> str:
-    return ", ".join(names)
-
-
-ENV_FILE = ".env"
+    text = f"{', '.join(names)}."
+    if uncertain := [name for name in names if name[1:] in UNCERTAIN]:
+        text += f" Slack may reserve {', '.join(uncertain)}: if it answers invalid_name, set COMMAND_PREFIX."
+    return findings or [ok(text)]
 
 
 async def check_env_file(context: Context) -> Sequence[Finding]:
@@ -75,7 +65,20 @@ async def check_env_file(context: Context) -> Sequence[Finding]:
     ]
 
 
-PORT = "Port"
+async def check_agent(context: Context) -> Sequence[Finding]:
+    """Check the agent's settings and its extra. Return nothing without AGENT_MODEL."""
+    settings = context.settings
+    if not settings.agent_model:
+        return []
+    try:
+        require("agent")
+    except MissingExtra as error:
+        text = "AGENT_MODEL is set, but the extra `agent` is not installed, so the app does not start."
+        return [failure(text, fix=f"Install it ({error.command}), or unset AGENT_MODEL.")]
+    if settings.missing_agent_setting is not None:
+        text = f"AGENT_MODEL is set, but {settings.missing_agent_setting} is not, so there is no `/ask --agent`."
+        return [warning(text, fix=f"Set {settings.missing_agent_setting} or OPENROUTER_API_KEY, or unset AGENT_MODEL.")]
+    return [ok(f"{settings.agent_model} is set up. It was not tried, since that costs.")]
 
 
 async def check_port(context: Context) -> Sequence[Finding]:

@@ -1,4 +1,4 @@
-"""Checks of the providers, of posts on X and of the agent."""
+"""Checks of the providers and of posts on X."""
 
 from __future__ import annotations
 
@@ -6,42 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.doctor.checks import Context, Finding, Severity, failure, ok, warning
+from bot.doctor.checks import Context, Finding, Severity, ok, warning
 from bot.services import provider_config
-from perplexity.errors import (
-    AuthenticationError,
-    ConnectionFailed,
-    InvalidRequest,
-    MissingExtra,
-    PerplexityError,
-    TimedOut,
-)
-from perplexity.extras import require
+from perplexity.errors import AuthenticationError, ConnectionFailed, InvalidRequest, PerplexityError, TimedOut
 from perplexity.providers import PROVIDERS
 from perplexity.providers.base import ProviderSpec
 from perplexity.x_posts.client import check_key
-
-AGENT = "Agent"
-
-
-async def check_agent(context: Context) -> Sequence[Finding]:
-    """Check the agent's settings and its extra. Return nothing without AGENT_MODEL."""
-    settings = context.settings
-    if not settings.agent_model:
-        return []
-    try:
-        require("agent")
-    except MissingExtra as error:
-        text = "AGENT_MODEL is set, but the extra `agent` is not installed, so the app does not start."
-        return [failure(text, fix=f"Install it ({error.command}), or unset AGENT_MODEL.")]
-    if settings.missing_agent_setting is not None:
-        text = f"AGENT_MODEL is set, but {settings.missing_agent_setting} is not, so there is no `/ask --agent`."
-        return [warning(text, fix=f"Set {settings.missing_agent_setting} or OPENROUTER_API_KEY, or unset AGENT_MODEL.")]
-    return [ok(f"{settings.agent_model} is set up. It was not tried, since that costs.")]
-
-
-FALLBACK = "Fallback"
-PERPLEXITY = "Perplexity"
 
 
 async def check_perplexity(context: Context) -> Sequence[Finding]:
@@ -66,14 +36,11 @@ async def _check_provider(spec: ProviderSpec, context: Context) -> Sequence[Find
     settings = context.settings
     xai = {} if settings.xai_api_key is None else {"xai": settings.xai_api_key.get_secret_value()}
     config = replace(provider_config(settings), keys=settings.provider_keys | xai)
-    severities = {"ok": Severity.OK, "warning": Severity.WARNING, "error": Severity.ERROR}
     return [
-        Finding(severity=severities[found.severity], text=found.text, fix=found.fix)
+        Finding(severity=Severity[found.severity.upper()], text=found.text, fix=found.fix)
         for found in await spec.check(config)
     ]
 
-
-X_POSTS = "Posts on X"
 
 _XAI_KEYS = (
     "Make a key at https://console.x.ai and set XAI_API_KEY. "

@@ -1,11 +1,11 @@
-"""Checks of Slack: the tokens, their scopes, the signing secret, the installation and the clock.
+"""Checks of Slack: the tokens, their scopes, the signing secret, the installation, the clock and the admins.
 
 The events that the app is subscribed to are not checked: no method of Slack tells them.
 
 https://docs.slack.dev/authentication/verifying-requests-from-slack
 https://docs.slack.dev/reference/methods/auth.test
-
 https://docs.slack.dev/reference/methods/apps.connections.open
+https://docs.slack.dev/reference/methods/users.info
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from bot.listeners.installation import token_hash
 from bot.slack.connection import web_client
 from bot.slack.messages import FAILURES, error_name
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES, Features, OAuthScope
+from bot.slack.users import USER_GONE_ERRORS, AdminList
 from bot.storage.installation import REVOKED, UNINSTALLED, closed_state, other_installation
 from fake_slack.workspace import TEAM_ID
 from perplexity.errors import ConnectionFailed
@@ -57,44 +58,34 @@ def clock_findings(headers: Mapping[str, str], *, now: float) -> Iterator[Findin
         yield ok("This machine's clock agrees with Slack's.", title=CLOCK)
 
 
-INSTALLATION = "Workspace"
-
 _CLOSED = {
     UNINSTALLED: "The app was uninstalled. It answers no questions; all questions, answers and digests are deleted.",
     REVOKED: "SLACK_BOT_TOKEN was revoked. The app answers no questions, and digests are paused.",
 }
 
 
-async def check_installation(context: Context) -> Sequence[Finding]:
+@reading_database
+async def check_installation(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
     """Return a finding if the app was uninstalled, or its token was revoked.
 
-    Return a finding, too, if Slack is not set up although the database belongs to a workspace.
+    Return a finding, too, if Slack is not set up although the database belongs to a workspace, since the local page
+    must not answer its questions.
     """
-    return [] if {"slack_bot_token", "slack_oauth_client_id"} & context.invalid else await _read_installation(context)
-
-
-@reading_database
-async def _read_installation(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    if {"slack_bot_token", "slack_oauth_client_id"} & context.invalid:
+        return []
     token = context.settings.slack_bot_token
     if not context.settings.slack_configured:
-        return _no_playground(await other_installation(connection, TEAM_ID))
+        if (team := await other_installation(connection, TEAM_ID)) is None:
+            return []
+        text = f"The database is that of a workspace ({team}), and no Slack token is set: the app does not start."
+        fix = "Set SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET, or have DATABASE_URL name another database."
+        return [failure(text, fix=fix)]
     state = None if token is None else await closed_state(connection, token_hash(token.get_secret_value()))
     if state is None:
         return []
     fix = "Install the app again, set SLACK_BOT_TOKEN to the new token, then restart the app."
     return [failure(_CLOSED[state], fix=fix)]
 
-
-def _no_playground(team: str | None) -> Sequence[Finding]:
-    """Return a finding if the database belongs to a workspace, since the local page must not answer its questions."""
-    if team is None:
-        return []
-    text = f"The database is that of a workspace ({team}), and no Slack token is set: the app does not start."
-    fix = "Set SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET, or have DATABASE_URL name another database."
-    return [failure(text, fix=fix)]
-
-
-SHORTCUTS = "Shortcuts"
 
 _USED = "SELECT EXISTS (SELECT FROM last_choices) AS shortcuts, EXISTS (SELECT FROM homes) AS home"
 
@@ -104,12 +95,11 @@ async def check_shortcuts(context: Context, connection: AsyncConnection[DictRow]
     """Return whether people have used the shortcuts and the Home tab; no method of Slack says if the app has these."""
     if not context.settings.slack_configured:
         return []
-    row = await (await connection.execute(_USED)).fetchone()
-    there = row or {}
+    there = await (await connection.execute(_USED)).fetchone() or {}
     shortcuts = ", ".join(f"“{name}”" for _, name, *_ in context.offers.shortcuts)
     names = {"shortcuts": f"the shortcuts {shortcuts}", "home": "the Home tab"}
     used = [name for key, name in names.items() if there.get(key)]
-    unused = [name for key, name in names.items() if not there.get(key)]
+    unused = [name for name in names.values() if name not in used]
     findings = [ok(f"People have used {', '.join(used)}.")] if used else []
     if unused:
         text = (
@@ -119,8 +109,6 @@ async def check_shortcuts(context: Context, connection: AsyncConnection[DictRow]
         findings.append(skipped(text))
     return findings
 
-
-SLACK = "Slack"
 
 CONNECTION_ERRORS = (*FAILURES, ConnectionFailed)
 """Errors of a missing connection, of a proxy that cannot be used, and of an answer that does not come from Slack."""
@@ -141,34 +129,23 @@ _MEANINGS = {
 async def check_slack(context: Context) -> Sequence[Finding]:
     """Check the bot token, its scopes, the signing secret and the clock."""
     token = context.settings.slack_bot_token
-    if token is None and context.settings.oauth_configured:
-        return await _check_without_token(context)
-    if token is None:
+    if token is None and not context.settings.oauth_configured:
         return [ok("No bot token is set: the app serves its local page instead of a workspace.")]
     secret = list(_signing_secret(context.settings.slack_signing_secret))
     try:
-        response = await client(context, token).auth_test()
-    except SlackApiError as error:
+        slack = client(context, token)
+        # With OAuth, each workspace has a token of its own. https://docs.slack.dev/reference/methods/api.test
+        response = await (slack.api_test() if token is None else slack.auth_test())
+    except CONNECTION_ERRORS as error:
+        if token is None or not isinstance(error, SlackApiError):
+            return [no_answer(error), *secret]
         headers = getattr(error.response, "headers", {})
         return [_refused_token(error), *secret, *clock_findings(headers, now=context.now())]
-    except CONNECTION_ERRORS as error:
-        return [no_answer(error), *secret]
-    who = ok(f"The token belongs to @{response.get('user')} in the workspace {response.get('team')}.")
-    granted = _scopes(response.headers, Features.from_settings(context.settings))
-    return [who, *granted, *secret, *clock_findings(response.headers, now=context.now())]
-
-
-async def _check_without_token(context: Context) -> Sequence[Finding]:
-    """Check the parts that need no token: the connection, the signing secret, the clock.
-
-    With OAuth, each workspace has a token of its own. https://docs.slack.dev/reference/methods/api.test
-    """
-    secret = list(_signing_secret(context.settings.slack_signing_secret))
-    try:
-        response = await client(context, None).api_test()
-    except CONNECTION_ERRORS as error:
-        return [no_answer(error), *secret]
-    return [ok("Slack can be reached."), *secret, *clock_findings(response.headers, now=context.now())]
+    found = [ok("Slack can be reached.")]
+    if token is not None:
+        who = ok(f"The token belongs to @{response.get('user')} in the workspace {response.get('team')}.")
+        found = [who, *_scopes(response.headers, Features.from_settings(context.settings))]
+    return [*found, *secret, *clock_findings(response.headers, now=context.now())]
 
 
 def client(context: Context, token: SecretStr | None) -> AsyncWebClient:
@@ -262,8 +239,6 @@ def _signing_secret(secret: SecretStr | None) -> Iterator[Finding]:
         yield warning(text, fix="Copy it again from Basic Information, App Credentials.")
 
 
-SOCKET_MODE = "Socket Mode"
-
 FIX = (
     "Under Basic Information, App-Level Tokens, make a token with the scope connections:write, and turn Socket Mode "
     "on; or unset SLACK_APP_TOKEN and set SLACK_SIGNING_SECRET."
@@ -284,3 +259,77 @@ async def check_socket_mode(context: Context) -> Sequence[Finding]:
         return [no_answer(error)]
     text = "Slack accepts SLACK_APP_TOKEN. Socket Mode is for development, not for production."
     return [ok(text)]
+
+
+_SET = "SELECT EXISTS (SELECT FROM budgets WHERE amount > 0) AS budgets"
+
+
+async def check_admins(context: Context) -> Sequence[Finding]:
+    """Check that Slack knows everyone in ADMIN_USER_IDS, and that someone receives notices on budgets.
+
+    Return nothing if Slack cannot be reached, which the check of Slack reports. Return nothing with OAuth either, since
+    an id may then belong to any of many workspaces.
+    """
+    settings = context.settings
+    if settings.slack_bot_token is None:
+        return []
+    try:
+        slack = client(context, settings.slack_bot_token)
+        gone = [user for user in settings.admins if await _is_gone(slack, user)]
+        groups = [one for one in settings.named_admins if one.startswith("S") and await _is_no_group(slack, one)]
+        alone = settings.admins == tuple(gone) and await _has_budgets(context) and not await _has_admins(slack)
+    except CONNECTION_ERRORS:
+        return []
+    return list(_admin_findings(", ".join(gone), ", ".join(groups), alone=alone))
+
+
+def _admin_findings(gone: str, groups: str, *, alone: bool) -> Iterator[Finding]:
+    if gone:
+        text = f"ADMIN_USER_IDS names people without an account in this workspace: {gone}."
+        yield warning(text, fix="Correct the ids, or remove them. In a profile, Copy member ID is under More.")
+    if groups:
+        text = f"ADMIN_USER_IDS names user groups that this workspace does not have: {groups}."
+        yield warning(text, fix="Correct the ids, or remove them. In a group’s profile, Copy group ID is under More.")
+    if alone:
+        text = "There are budgets, and no one is told when they are used up: Slack lists no admin of this workspace."
+        fix = "Name someone in ADMIN_USER_IDS. If the scope users:read is missing, reinstall the app with it."
+        yield warning(text, fix=fix)
+
+
+async def _is_gone(slack: AsyncWebClient, user: str) -> bool:
+    """Return whether Slack says that a person has no account, or a closed one. Raises if Slack cannot be asked."""
+    try:
+        profile = (await slack.users_info(user=user)).get("user")
+    except SlackApiError as error:
+        return api_error_name(error) in USER_GONE_ERRORS
+    return isinstance(profile, Mapping) and bool(profile.get("deleted"))
+
+
+async def _is_no_group(slack: AsyncWebClient, group: str) -> bool:
+    """Return whether Slack says that there is no such user group. Raises if Slack cannot be asked.
+
+    https://docs.slack.dev/reference/methods/usergroups.users.list
+    """
+    try:
+        await slack.usergroups_users_list(usergroup=group)
+    except SlackApiError as error:
+        return api_error_name(error) == "no_such_subteam"
+    return False
+
+
+async def _has_admins(slack: AsyncWebClient) -> bool:
+    """Return whether Slack lists an admin; True if Slack does not return the list."""
+    team = str((await slack.auth_test()).get("team_id", ""))
+    return await AdminList(slack).read(team) != []
+
+
+async def _has_budgets(context: Context) -> bool:
+    """Return whether there is a budget, in the settings or in a database that can be read."""
+    budgets = context.settings.budgets
+    return any((budgets.user, budgets.channel, budgets.workspace)) or bool(await _read_budgets(context))
+
+
+@reading_database
+async def _read_budgets(context: Context, connection: AsyncConnection[DictRow]) -> bool:
+    row = await (await connection.execute(_SET)).fetchone()
+    return row is not None and bool(row["budgets"])

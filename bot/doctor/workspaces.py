@@ -24,8 +24,6 @@ from bot.workspaces.rotation import unreadable
 from perplexity.providers import PROVIDERS
 from perplexity.providers.base import Diagnosis
 
-WORKSPACES = "Workspaces"
-
 LISTED = 10
 """The most workspaces that a finding names."""
 
@@ -73,13 +71,18 @@ async def check_workspaces(context: Context) -> Sequence[Finding]:
 
 @reading_database
 async def _read_installations(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    settings = context.settings
     rows = await (await connection.execute(_INSTALLED)).fetchall()
     taken_off = [row["team_id"] for row in await (await connection.execute(_TAKEN_OFF)).fetchall()]
+    ring = KeyRing.of(settings.key_bytes)
+    tokens = await (await connection.execute(_TOKENS, {"most": TRIED})).fetchall()
+    keys = await (await connection.execute(_PROVIDER_KEYS, {"most": TRIED})).fetchall()
     return [
-        *_installations(rows, context.settings.teams),
+        *_installations(rows, settings.teams),
         *_organizations(rows, taken_off),
-        *await _secrets(connection, context.settings.key_bytes),
-        *await _use(context, connection),
+        *await _secrets(connection, settings.key_bytes),
+        *await _try_tokens(context, {row["id"]: secret for row, secret in _decrypted(ring, tokens)}),
+        *await _try_keys(context, [*_decrypted(ring, keys)]),
     ]
 
 
@@ -92,15 +95,11 @@ def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator
         if not {row["id"], None if row["is_enterprise_install"] else row["enterprise_id"]} & allowed
     ]
     if foreign:
-        yield warning(
-            f"Refused, because ALLOWED_TEAMS does not list them any more: {_names(foreign)}.",
-            fix="Add their ids to ALLOWED_TEAMS, or have them uninstall the app.",
-        )
+        text = f"Refused, because ALLOWED_TEAMS does not list them any more: {_names(foreign)}."
+        yield warning(text, fix="Add their ids to ALLOWED_TEAMS, or have them uninstall the app.")
     if expired := [row["id"] for row in rows if row["expired"]]:
-        yield failure(
-            f"The tokens of these have expired and could not be refreshed: {_names(expired)}.",
-            fix="Have them install the app again.",
-        )
+        text = f"The tokens of these have expired and could not be refreshed: {_names(expired)}."
+        yield failure(text, fix="Have them install the app again.")
     for row in rows:
         if row["refresh_error"] is not None and not row["expired"]:
             yield warning(
@@ -127,31 +126,13 @@ async def _secrets(connection: AsyncConnection[DictRow], keys: Sequence[bytes]) 
     ring = KeyRing.of(keys)
     if lost := await unreadable(connection, ring):
         owners = sorted({place.partition(":")[0] for place in lost})
-        return [
-            failure(
-                f"The tokens of these cannot be decrypted: {_names(owners)}.",
-                fix="Add the key that they were encrypted with to ENCRYPTION_KEYS, or have them install the app again.",
-            )
-        ]
+        fix = "Add the key that they were encrypted with to ENCRYPTION_KEYS, or have them install the app again."
+        return [failure(f"The tokens of these cannot be decrypted: {_names(owners)}.", fix=fix)]
     if len(keys) > 1 and await unreadable(connection, KeyRing.of(keys[:1])):
-        return [
-            warning(
-                "Some tokens are encrypted with a later key of ENCRYPTION_KEYS, not with the first.",
-                fix="Put the newest key first. Then run `python -m bot rotate-keys`, and remove the others.",
-            )
-        ]
+        text = "Some tokens are encrypted with a later key of ENCRYPTION_KEYS, not with the first."
+        fix = "Put the newest key first. Then run `python -m bot rotate-keys`, and remove the others."
+        return [warning(text, fix=fix)]
     return [ok("Every token can be decrypted with the first key of ENCRYPTION_KEYS.")]
-
-
-async def _use(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Try the tokens at Slack, and the workspaces' own keys at their services, as far as that costs nothing."""
-    ring = KeyRing.of(context.settings.key_bytes)
-    tokens = await (await connection.execute(_TOKENS, {"most": TRIED})).fetchall()
-    keys = await (await connection.execute(_PROVIDER_KEYS, {"most": TRIED})).fetchall()
-    return [
-        *await _try_tokens(context, {row["id"]: secret for row, secret in _decrypted(ring, tokens)}),
-        *await _try_keys(context, [*_decrypted(ring, keys)]),
-    ]
 
 
 def _decrypted(ring: KeyRing, rows: Sequence[DictRow]) -> Iterator[tuple[DictRow, str]]:
@@ -195,7 +176,7 @@ async def _ask_for_scopes(context: Context, token: str) -> frozenset[str] | str 
     except SlackApiError as error:
         name = api_error_name(error)
         return None if name == "ratelimited" or name.startswith("status") else name
-    except (*CONNECTION_ERRORS, AttributeError):
+    except CONNECTION_ERRORS:
         return None
     return granted_scopes(response.headers)
 

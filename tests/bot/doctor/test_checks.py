@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 from psycopg import OperationalError
 
-from bot.doctor import checks, providers
+from bot.doctor import checks, local, providers
 from bot.doctor.checks import (
     Check,
     Context,
@@ -98,7 +98,7 @@ async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time(
 async def test_the_missing_parts_of_the_agent_are_reported(
     given: dict[str, str], mark: Severity | None, told: str
 ) -> None:
-    found = await providers.check_agent(Context(settings=Settings.model_validate(given), now=time.time))
+    found = await local.check_agent(Context(settings=Settings.model_validate(given), now=time.time))
 
     assert [finding.severity for finding in found] == ([] if mark is None else [mark])
     assert all(told in finding.text and CANARY not in finding.text for finding in found)
@@ -108,7 +108,7 @@ async def test_an_agent_whose_extra_is_missing_is_a_fault(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
     settings = Settings.model_validate({"agent_model": "openai/gpt-6-luna", "agent_api_key": CANARY})
 
-    (finding,) = await providers.check_agent(Context(settings=settings, now=time.time))
+    (finding,) = await local.check_agent(Context(settings=settings, now=time.time))
 
     assert finding.severity is Severity.ERROR
     assert finding.text == "AGENT_MODEL is set, but the extra `agent` is not installed, so the app does not start."
