@@ -5,56 +5,34 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from perplexity.cli.base import CliCommand, CommandFailed, ProcessIO, UsageError, explain_nothing_found
-from perplexity.cli.options import (
-    OutputFormat,
-    add_filters,
-    add_output_formats,
-    add_providers,
-    open_chain,
-    output_format,
-    parse_filters,
-    parse_providers,
-    read_input,
-    write_answer,
-)
-from perplexity.cli.output import header, notes
+from perplexity.cli.options import add_options, add_text, parse_filters, parse_providers, read_input
+from perplexity.cli.output import format_answer, format_raw, header, notes
 from perplexity.cli.progress import ProgressLine
-from perplexity.client import ca_bundle_of, open_timeout_of
+from perplexity.cli.services import open_chain
+from perplexity.cli.writing import open_screen, write_reply
+from perplexity.client import ca_bundle_of, first_variable, open_timeout_of
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.freshness import add_newest_source_line
 from perplexity.notes import no_results_text
 from perplexity.providers.openrouter import BASE_URL as OPENROUTER
 from perplexity.threads import run_in_thread
 from perplexity.tools import Tool
+from perplexity.tools.environment import variable_error
 from perplexity.transport import checked_base_url, checked_key
 from perplexity.types import JSON, Answer, Message, Question, validate_messages
-from perplexity.urls import hostname, strip_secrets
+from perplexity.urls import hostname
 
 _THINKING = "Thinking"
 _ACTIVITIES: Mapping[str, str] = {"search_pages": "Searching for", "ask_web": "Asking"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentModel:
-    """The agent's model from the environment: its name, its address, and its key if it needs one."""
-
-    name: str
-    base_url: str
-    api_key: str | None = field(repr=False)
-
-
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "question", nargs="*", metavar="QUESTION", help="what to answer; omit it or use - to read stdin"
-    )
-    add_filters(parser)
-    add_providers(parser)
-    add_output_formats(parser)
+    add_text(parser, "question", "what to answer")
+    add_options(parser)
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
@@ -66,69 +44,60 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     question = Question(messages=messages, filters=filters, resumable=False)
     with explain_nothing_found(no_results_text(text, filters)):
         answer = process.signals.run(_ask(question, model, order, process))
-    form, first, remarks = output_format(parsed, process), header(answer), notes(answer)
-    if form is OutputFormat.SCREEN:
-        from perplexity.cli.live import Screen
-
-        screen = Screen(process.stdout, color=not parsed.no_color)
-        screen.print_header(first)
+    first, remarks = header(answer), notes(answer)
+    if (screen := open_screen(parsed, process, first)) is not None:
         screen.print_answer(answer)
         screen.print_sources(answer, remarks)
-    else:
-        write_answer(answer, form, process, above=first, remarks=remarks)
+        return
+    plain, raw = format_answer(answer, remarks, first), format_raw(answer, first)
+    write_reply(answer, parsed, process, plain=plain, raw=raw, notes=answer.notes)
 
 
-def model_from_env(environ: Mapping[str, str]) -> AgentModel:
-    """Return the model that AGENT_MODEL, AGENT_BASE_URL and AGENT_API_KEY describe.
+def model_from_env(environ: Mapping[str, str]) -> tuple[str, str, str | None]:
+    """Return the name, the base URL and the key of the model, from AGENT_MODEL, AGENT_BASE_URL and AGENT_API_KEY.
 
     At OpenRouter, the key may be in OPENROUTER_API_KEY instead. Raises CommandFailed for a missing variable and
     UsageError for an invalid one; both errors name the variable.
     """
-    name, address = environ.get("AGENT_MODEL", "").strip(), environ.get("AGENT_BASE_URL", "").strip() or OPENROUTER
+    name, address = first_variable(environ, "AGENT_MODEL"), first_variable(environ, "AGENT_BASE_URL") or OPENROUTER
     if not name:
         raise CommandFailed("AGENT_MODEL is not set; set it to the model that answers, such as openai/gpt-6-luna")
-    try:
-        address = checked_base_url(address)
-    except InvalidRequest as error:
-        message = f"{strip_secrets(address)!r} is not allowed; {error.allowed}"
-        raise UsageError(f"AGENT_BASE_URL: {message}") from None
     is_openrouter = hostname(address) == hostname(OPENROUTER)
     variables = ("AGENT_API_KEY", "OPENROUTER_API_KEY") if is_openrouter else ("AGENT_API_KEY",)
-    variable = next((variable for variable in variables if environ.get(variable, "").strip()), None)
-    if variable is None and is_openrouter:
-        raise CommandFailed("AGENT_API_KEY is not set; OpenRouter also accepts OPENROUTER_API_KEY")
-    return AgentModel(name=name, base_url=address, api_key=None if variable is None else _key(variable, environ))
-
-
-def _key(variable: str, environ: Mapping[str, str]) -> str:
+    key = first_variable(environ, *variables)
     try:
-        return checked_key(environ[variable])
+        address = checked_base_url(address)
+        if not key and is_openrouter:
+            raise CommandFailed("AGENT_API_KEY is not set; OpenRouter also accepts OPENROUTER_API_KEY")
+        return name, address, checked_key(key) if key else None
     except InvalidRequest as error:
-        raise UsageError(f"{variable}: {error.message.removeprefix('api_key: ')}") from None
+        message = variable_error(error, environ, keys=variables, address="AGENT_BASE_URL", quoted=True)
+        raise UsageError(message) from None
 
 
-async def _ask(question: Question, model: AgentModel, order: tuple[str, ...], process: ProcessIO) -> Answer:
+async def _ask(
+    question: Question, model: tuple[str, str, str | None], order: tuple[str, ...], process: ProcessIO
+) -> Answer:
     # Imported only here, because the import takes over a second.
     from perplexity.agent import WebAgent, build_model, provider_tools
 
+    name, base_url, api_key = model
     progress = ProgressLine.for_process(process)
     try:
         made = build_model(
-            model.base_url,
-            name=model.name,
-            api_key=model.api_key,
+            base_url,
+            name=name,
+            api_key=api_key,
             open_timeout=open_timeout_of(process.environ),
             ca_bundle=ca_bundle_of(process.environ),
         )
     except ConnectionFailed as error:
         raise UsageError(error.message) from None
-    async with AsyncExitStack() as stack:
-        provider = await stack.enter_async_context(open_chain(process, order))
-        toolbox = provider_tools(provider)
-        agent = await stack.enter_async_context(
-            WebAgent(made, lambda question: show_calls(toolbox(question), progress.show))
-        )
-        await stack.enter_async_context(progress.running(_THINKING))
+    async with (
+        open_chain(process, order) as provider,
+        WebAgent(made, lambda question: show_calls(provider_tools(provider)(question), progress.show)) as agent,
+        progress.running(_THINKING),
+    ):
         return await run_in_thread(add_newest_source_line, await agent.answer(question), question, now=time.time())
 
 

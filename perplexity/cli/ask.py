@@ -12,26 +12,17 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jsonschema import SchemaError
 from referencing.exceptions import Unresolvable
 
 from perplexity.cli.base import CliCommand, CommandFailed, ProcessIO, UsageError, explain_nothing_found
-from perplexity.cli.options import (
-    OutputFormat,
-    add_filters,
-    add_output_formats,
-    add_providers,
-    missing_key_variable,
-    open_chain,
-    output_format,
-    parse_filters,
-    parse_providers,
-    read_input,
-    write_answer,
-)
-from perplexity.cli.output import footer, header, notes
+from perplexity.cli.options import add_options, add_text, parse_filters, parse_providers, read_input
+from perplexity.cli.output import footer, format_answer, format_raw, header, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
+from perplexity.cli.services import missing_key_variable, open_chain
+from perplexity.cli.writing import open_screen, write_reply
 from perplexity.errors import Attempt, InvalidRequest
 from perplexity.formatting import did_you_mean
 from perplexity.freshness import add_newest_source_line, max_age_days
@@ -41,6 +32,9 @@ from perplexity.sanitize import printable
 from perplexity.threads import run_in_thread
 from perplexity.tools.schemas import schema_mismatch, validate_schema
 from perplexity.types import JSON, Answer, Done, Event, Message, Question, validate_messages
+
+if TYPE_CHECKING:
+    from perplexity.cli.live import Screen
 
 
 def read_schema(path: Path) -> dict[str, JSON]:
@@ -80,27 +74,22 @@ _JSON_PROVIDERS = ("perplexity", "openrouter")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "question", nargs="*", metavar="QUESTION", help="what to answer; omit it or use - to read stdin"
-    )
+    add_text(parser, "question", "what to answer")
     parser.add_argument("-r", "--reasoning", action="store_true", help="think longer before answering")
     parser.add_argument(
         "--model", metavar="NAME", help="sonar, sonar-pro, …, an effort from fast to xhigh, vendor/model"
     )
     parser.add_argument("--effort", metavar="|".join(EFFORTS), help="how long to think; --model takes these levels too")
     parser.add_argument("--schema", metavar="FILE", help="answer with JSON of this JSON Schema only")
-    add_filters(parser)
-    add_providers(parser)
-    add_output_formats(parser)
+    add_options(parser)
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     """Ask and write the answer. Raises UsageError, CommandFailed or PerplexityError."""
     order = parse_providers(parsed) or (_JSON_PROVIDERS if parsed.schema else ())
     question = _question(parsed, process)
-    form = output_format(parsed, process)
-    if form is OutputFormat.SCREEN and question.schema is None:
-        _on_screen(question, parsed, process, order)
+    if question.schema is None and (screen := open_screen(parsed, process)) is not None:
+        _on_screen(question, screen, process, order)
         return
     with explain_nothing_found(no_results_text(question.text, question.filters)):
         answer = process.signals.run(_ask(question, process, order, ProgressLine.for_process(process)))
@@ -108,11 +97,12 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
         require_schema(answer, question.schema)
     missing = missing_key_variable(process, order)
     first, remarks = header(answer, unset=missing), notes(answer, unset=missing)
-    if question.schema is not None and form in {OutputFormat.SCREEN, OutputFormat.PLAIN}:
+    if question.schema is not None and not (parsed.json or parsed.raw):
         process.stdout.write(printable(answer.text) + "\n")
         process.write_stderr("\n".join([*first, *remarks, footer(answer)]))
-    else:
-        write_answer(answer, form, process, above=first, remarks=remarks)
+        return
+    plain, raw = format_answer(answer, remarks, first), format_raw(answer, first)
+    write_reply(answer, parsed, process, plain=plain, raw=raw, notes=answer.notes)
 
 
 def _model(model: str | None, effort: str | None) -> str | None:
@@ -157,21 +147,16 @@ async def _ask(question: Question, process: ProcessIO, order: tuple[str, ...], p
         return await run_in_thread(add_newest_source_line, answer, question, now=time.time())
 
 
-def _on_screen(question: Question, parsed: argparse.Namespace, process: ProcessIO, order: tuple[str, ...]) -> None:
-    from perplexity.cli.live import Screen
-
+def _on_screen(question: Question, screen: Screen, process: ProcessIO, order: tuple[str, ...]) -> None:
     missing, progress = missing_key_variable(process, order), ProgressLine.for_process(process)
-    turn: tuple[str, Sequence[Attempt]] = ("", ())
+    begun = Answer(text="", sources=(), provider="")
 
     def on_candidate(name: str, failed: Sequence[Attempt]) -> None:
-        nonlocal turn
-        turn = (name, failed)
+        nonlocal begun
+        begun = replace(begun, provider=name, failed=tuple(failed))
 
     def first(answer: Answer | None) -> list[str]:
-        if answer is not None:
-            return header(answer, unset=missing)
-        name, failed = turn
-        return header(Answer(text="", sources=(), provider=name, failed=tuple(failed)), unset=missing)
+        return header(answer or begun, unset=missing)
 
     async def stream() -> Answer:
         async with open_chain(process, order, on_candidate=on_candidate) as provider, progress.running(FIRST_STEP):
@@ -181,7 +166,6 @@ def _on_screen(question: Question, parsed: argparse.Namespace, process: ProcessI
             events = _with_as_of(provider.stream(question), question)
             return await screen.print_stream(events, progress, above=first, wait=held)
 
-    screen = Screen(process.stdout, color=not parsed.no_color)
     with explain_nothing_found(no_results_text(question.text, question.filters)):
         answer = process.signals.run(stream())
     screen.print_sources(answer, notes(answer, unset=missing))

@@ -10,20 +10,11 @@ from perplexity.claims.check import check_claims
 from perplexity.claims.propose import MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import CheckedClaim, CheckedClaims
 from perplexity.cli.base import CliCommand, CommandFailed, ProcessIO
-from perplexity.cli.options import (
-    OutputFormat,
-    add_filters,
-    add_output_formats,
-    add_providers,
-    missing_key_variable,
-    open_chains,
-    output_format,
-    parse_filters,
-    parse_providers,
-    read_input,
-)
-from perplexity.cli.output import as_json, claim_lines, format_raw
+from perplexity.cli.options import add_options, add_text, parse_filters, parse_providers, read_input
+from perplexity.cli.output import claim_lines, format_raw
 from perplexity.cli.progress import ProgressLine
+from perplexity.cli.services import missing_key_variable, open_chains
+from perplexity.cli.writing import open_screen, write_reply
 from perplexity.errors import total_cost
 from perplexity.filters import Filters
 from perplexity.formatting import format_dollars, format_duration, pluralize
@@ -39,10 +30,8 @@ OWN_SENTENCES = "No model proposed the claims: they are sentences of the text."
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("text", nargs="*", metavar="TEXT", help="what to check; omit it or use - to read stdin")
-    add_filters(parser)
-    add_providers(parser)
-    add_output_formats(parser)
+    add_text(parser, "text", "what to check")
+    add_options(parser)
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
@@ -54,18 +43,13 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     by = checked.judged_by or checked.searched_by
     first = [fallback_sentence(checked.failed, f"this was checked with {by}", unset=missing)] if by else []
     first = [printable_line(line) for line in first if line]
-    remarks = [printable_line(note) for note in (*_quoted(checked), *checked.notes)]
-    form = output_format(parsed, process)
-    if form is OutputFormat.SCREEN:
-        from perplexity.cli.live import Screen
-
-        screen = Screen(process.stdout, color=not parsed.no_color)
-        screen.print_header(first)
+    quoted = [VERBATIM] if any(one.quote for one in checked.claims) else []
+    remarks = [printable_line(note) for note in (*quoted, *checked.notes)]
+    if (screen := open_screen(parsed, process, first)) is not None:
         screen.print_claims(checked.claims, remarks, _footer(checked))
-    elif form is OutputFormat.PLAIN:
-        process.stdout.write("\n\n".join([*first, *_paragraphs(checked), *remarks, _footer(checked)]) + "\n")
-    else:
-        process.stdout.write(as_json(checked) if form is OutputFormat.JSON else _raw(checked, first))
+        return
+    plain = "\n\n".join([*first, *_paragraphs(checked), *remarks, _footer(checked)]) + "\n"
+    write_reply(checked, parsed, process, plain=plain, raw=_raw(checked, first))
 
 
 async def _check(text: str, filters: Filters, process: ProcessIO, order: tuple[str, ...]) -> CheckedClaims:
@@ -100,10 +84,6 @@ def _paragraphs(checked: CheckedClaims) -> list[str]:
         verdict, claim, *rest = claim_lines(one)
         found.append("\n   ".join([f"{number}. {verdict}: {claim}", *rest]))
     return found
-
-
-def _quoted(checked: CheckedClaims) -> list[str]:
-    return [VERBATIM] if any(one.quote for one in checked.claims) else []
 
 
 def _footer(checked: CheckedClaims) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from perplexity.cli.base import CliCommand, ProcessIO
@@ -32,28 +31,6 @@ _LISTS = frozenset({"providers"})
 _FILES = frozenset({"schema"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class ArgumentSpec:
-    """An option or a positional argument with its known values; a list (`is_list`) takes several, with commas."""
-
-    names: tuple[str, ...]
-    takes: str
-    help: str
-    values: tuple[str, ...] = ()
-    is_list: bool = False
-    is_file: bool = False
-    repeats: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class CommandSpec:
-    """A command and its arguments."""
-
-    name: str
-    summary: str
-    arguments: tuple[ArgumentSpec, ...]
-
-
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("shell", choices=SHELLS, help="the shell that reads the script")
@@ -61,31 +38,29 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace, process: ProcessIO, *, commands: Callable[[], Sequence[CliCommand]]) -> None:
     """Write the script."""
-    process.stdout.write(SHELLS[parsed.shell]([describe_command(command) for command in commands()]))
+    process.stdout.write(SHELLS[parsed.shell](commands()))
 
 
-def describe_command(command: CliCommand) -> CommandSpec:
-    """Return a command with the arguments that it declares."""
+def _arguments(command: CliCommand) -> Sequence[argparse.Action]:
+    """Return the arguments that a command declares."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     command.add(parser)
-    found = tuple(_argument(action) for action in parser._actions)
-    return CommandSpec(name=command.name, summary=command.summary, arguments=found)
+    return parser._actions
 
 
-def _argument(action: argparse.Action) -> ArgumentSpec:
-    shown = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
-    return ArgumentSpec(
-        names=tuple(action.option_strings),
-        takes="" if action.nargs == 0 else shown,
-        help=action.help or "",
-        values=tuple(map(str, action.choices or _VALUES.get(action.dest, ()))),
-        is_list=action.dest in _LISTS,
-        is_file=action.dest in _FILES,
-        repeats=action.nargs == "*" or type(action).__name__ == "_AppendAction",
-    )
+def _takes(argument: argparse.Action) -> str:
+    """Return the name of an argument's value; empty if the argument takes none."""
+    if argument.nargs == 0:
+        return ""
+    return argument.metavar if isinstance(argument.metavar, str) else argument.dest.upper()
 
 
-def _bash(commands: Sequence[CommandSpec]) -> str:
+def _values(argument: argparse.Action) -> str:
+    """Return the known values of an argument, separated by spaces."""
+    return " ".join(map(str, argument.choices or _VALUES.get(argument.dest, ())))
+
+
+def _bash(commands: Sequence[CliCommand]) -> str:
     """Return the script for bash, including version 3.2 of macOS."""
     names = " ".join(command.name for command in commands)
     values = "\n".join(case for command in commands for case in _bash_values(command))
@@ -119,40 +94,42 @@ complete -F _{SCRIPT} {SCRIPT}
 """
 
 
-def _bash_values(command: CommandSpec) -> Iterator[str]:
-    for option in command.arguments:
-        if not (option.names and option.takes):
+def _bash_values(command: CliCommand) -> Iterator[str]:
+    for option in _arguments(command):
+        if not (option.option_strings and _takes(option)):
             continue
-        pattern = "|".join(f'"{command.name} {name}"' for name in option.names)
-        if option.is_file:
+        pattern = "|".join(f'"{command.name} {name}"' for name in option.option_strings)
+        values = _values(option)
+        if option.dest in _FILES:
             does = """IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null; return"""
-        elif option.is_list:
+        elif option.dest in _LISTS:
             does = (
                 'prev=""; if [[ $cur == *,* ]]; then prev=${cur%,*},; fi; '
-                f'COMPREPLY=($(compgen -P "$prev" -W "{" ".join(option.values)}" -- "${{cur##*,}}")); return'
+                f'COMPREPLY=($(compgen -P "$prev" -W "{values}" -- "${{cur##*,}}")); return'
             )
-        elif option.values:
-            does = f'COMPREPLY=($(compgen -W "{" ".join(option.values)}" -- "$cur")); return'
+        elif values:
+            does = f'COMPREPLY=($(compgen -W "{values}" -- "$cur")); return'
         else:
             does = "return"
         yield f"        {pattern}) {does} ;;"
 
 
-def _bash_words(command: CommandSpec) -> str:
-    options = " ".join(name for argument in command.arguments for name in argument.names)
+def _bash_words(command: CliCommand) -> str:
+    arguments = _arguments(command)
+    options = " ".join(name for argument in arguments for name in argument.option_strings)
     names = f'COMPREPLY=($(compgen -W "{options}" -- "$cur"))'
-    values = " ".join(next((argument.values for argument in command.arguments if not argument.names), ()))
+    values = next((_values(argument) for argument in arguments if not argument.option_strings), "")
     if values:
         names = f'[[ $cur == -* ]] && {names} || COMPREPLY=($(compgen -W "{values}" -- "$cur"))'
     return f"        {command.name}) {names} ;;"
 
 
-def _zsh(commands: Sequence[CommandSpec]) -> str:
+def _zsh(commands: Sequence[CliCommand]) -> str:
     """Return the script for zsh."""
     summaries = " ".join(_single(f"{command.name}:{command.summary}") for command in commands)
     cases = "\n".join(
         f"                {command.name})\n"
-        f"                    _arguments {' '.join(spec for one in command.arguments for spec in _zsh_specs(one))}\n"
+        f"                    _arguments {' '.join(spec for one in _arguments(command) for spec in _zsh_specs(one))}\n"
         "                    ;;"
         for command in commands
     )
@@ -182,20 +159,22 @@ fi
 """
 
 
-def _zsh_specs(argument: ArgumentSpec) -> Iterator[str]:
-    if argument.is_file:
+def _zsh_specs(argument: argparse.Action) -> Iterator[str]:
+    names, takes, values = argument.option_strings, _takes(argument), _values(argument)
+    if argument.dest in _FILES:
         action = "_files"
-    elif argument.is_list:
-        action = f"_sequence compadd - {' '.join(argument.values)}"
+    elif argument.dest in _LISTS:
+        action = f"_sequence compadd - {values}"
     else:
-        action = f"({' '.join(argument.values)})" if argument.values else " "
-    value = f":{_zsh_text(argument.takes)}:{action}" if argument.takes else ""
-    if not argument.names:
-        yield _single(f"{'*' if argument.repeats else ''}{value}")
-    for name in argument.names:
-        others = "*" if argument.repeats else f"({' '.join(argument.names)})"
-        sign = "=" if argument.takes and name.startswith("--") else ""
-        yield _single(f"{others}{name}{sign}[{_zsh_text(argument.help)}]{value}")
+        action = f"({values})" if values else " "
+    value = f":{_zsh_text(takes)}:{action}" if takes else ""
+    repeats = argument.nargs == "*" or type(argument).__name__ == "_AppendAction"
+    if not names:
+        yield _single(f"{'*' if repeats else ''}{value}")
+    for name in names:
+        others = "*" if repeats else f"({' '.join(names)})"
+        sign = "=" if takes and name.startswith("--") else ""
+        yield _single(f"{others}{name}{sign}[{_zsh_text(argument.help or '')}]{value}")
 
 
 def _zsh_text(text: str) -> str:
@@ -204,7 +183,7 @@ def _zsh_text(text: str) -> str:
     return text
 
 
-def _fish(commands: Sequence[CommandSpec]) -> str:
+def _fish(commands: Sequence[CliCommand]) -> str:
     """Return the script for fish."""
     lines = [
         f"# Completion of {SCRIPT} for fish. Load it with:  {SCRIPT} completion fish | source",
@@ -216,21 +195,24 @@ def _fish(commands: Sequence[CommandSpec]) -> str:
         lines.append(
             f"complete -c {SCRIPT} -n __fish_use_subcommand -a {command.name} -d {_fish_text(command.summary)}"
         )
-        lines += [_fish_line(command.name, argument) for argument in command.arguments]
+        lines += [_fish_line(command.name, argument) for argument in _arguments(command)]
     return "\n".join(filter(None, lines)) + "\n"
 
 
-def _fish_line(command: str, argument: ArgumentSpec) -> str:
-    joined = " ".join(argument.values)
-    values = f" -a {_fish_text(joined)}" if joined else ""
+def _fish_line(command: str, argument: argparse.Action) -> str:
+    listed = _values(argument)
+    values = f" -a {_fish_text(listed)}" if listed else ""
     begin = f"complete -c {SCRIPT} -n '__fish_seen_subcommand_from {command}'"
-    if not argument.names:
+    if not argument.option_strings:
         return f"{begin}{values}" if values else ""
-    names = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in argument.names)
-    takes = " -r -F" if argument.is_file else " -x" if argument.takes else ""
-    if argument.is_list:
-        values = f" -a {_fish_text(f'(__fish_append , {joined})')}"
-    return f"{begin}{names}{takes}{values} -d {_fish_text(argument.help)}"
+    spelled = argument.option_strings
+    names = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in spelled)
+    takes = " -x" if _takes(argument) else ""
+    if argument.dest in _FILES:
+        takes = " -r -F"
+    if argument.dest in _LISTS:
+        values = f" -a {_fish_text(f'(__fish_append , {listed})')}"
+    return f"{begin}{names}{takes}{values} -d {_fish_text(argument.help or '')}"
 
 
 def _fish_text(text: str) -> str:
@@ -243,7 +225,7 @@ def _single(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-SHELLS: Mapping[str, Callable[[Sequence[CommandSpec]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+SHELLS: Mapping[str, Callable[[Sequence[CliCommand]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
 
 
 def completion_command(commands: Callable[[], Sequence[CliCommand]]) -> CliCommand:

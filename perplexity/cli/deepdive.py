@@ -7,19 +7,13 @@ import asyncio
 from collections.abc import Iterable
 
 from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
-from perplexity.cli.options import (
-    OutputFormat,
-    add_output_formats,
-    add_providers,
-    checked_config,
-    output_format,
-    parse_providers,
-    read_input,
-)
-from perplexity.cli.output import as_json, format_raw
+from perplexity.cli.options import add_options, add_text, parse_providers, read_input
+from perplexity.cli.output import format_raw
 from perplexity.cli.progress import ProgressLine
+from perplexity.cli.services import checked_config
+from perplexity.cli.writing import open_screen, write_reply
 from perplexity.deepdive.report import as_document
-from perplexity.deepdive.types import DeepDive, NullStageStore, Stage, StageResult, StageUpdate
+from perplexity.deepdive.types import DeepDive, NullStageStore, Stage, StageUpdate
 from perplexity.formatting import format_duration
 from perplexity.notes import no_results_text
 from perplexity.sanitize import printable
@@ -35,9 +29,8 @@ _ACTIVITIES = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("topic", nargs="*", metavar="TOPIC", help="what to research; omit it or use - to read stdin")
-    add_providers(parser)
-    add_output_formats(parser)
+    add_text(parser, "topic", "what to research")
+    add_options(parser, filters=False)
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
@@ -46,13 +39,11 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     topic = parse_query(read_input(parsed.topic, process.stdin, expected="topic"))
     with explain_nothing_found(no_results_text(topic)):
         report = asyncio.run(_run_deepdive(topic, process, order))
-    form = output_format(parsed, process)
-    if form is OutputFormat.SCREEN:
-        from perplexity.cli.live import Screen
-
-        Screen(process.stdout, color=not parsed.no_color).print_document(as_document(report))
+    text = printable(as_document(report))
+    if (screen := open_screen(parsed, process)) is not None:
+        screen.print_markdown(text)
     else:
-        process.stdout.write(_format(report, form))
+        write_reply(report, parsed, process, plain=text, raw=format_raw(as_answer(report)))
 
 
 async def _run_deepdive(topic: str, process: ProcessIO, order: tuple[str, ...]) -> DeepDive:
@@ -63,7 +54,8 @@ async def _run_deepdive(topic: str, process: ProcessIO, order: tuple[str, ...]) 
             active[update.stage] = None
         else:
             active.pop(update.stage, None)
-            progress.print_above(_stage_line(update.stage, update.result))
+            result = update.result.failure or "done"
+            progress.print_above(f"{update.stage.heading}: {result} ({format_duration(update.result.seconds)})")
         if active:
             progress.show(_activity(active))
 
@@ -79,16 +71,6 @@ async def _run_deepdive(topic: str, process: ProcessIO, order: tuple[str, ...]) 
 def _activity(stages: Iterable[Stage]) -> str:
     text = ", ".join(_ACTIVITIES[stage] for stage in stages)
     return text[:1].upper() + text[1:]
-
-
-def _stage_line(stage: Stage, finding: StageResult) -> str:
-    return f"{stage.heading}: {finding.failure or 'done'} ({format_duration(finding.seconds)})"
-
-
-def _format(report: DeepDive, form: OutputFormat) -> str:
-    if form is OutputFormat.JSON:
-        return as_json(report)
-    return printable(as_document(report)) if form is OutputFormat.PLAIN else format_raw(as_answer(report))
 
 
 DEEPDIVE = CliCommand(

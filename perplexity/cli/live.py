@@ -26,17 +26,7 @@ from perplexity.formatting import pluralize
 from perplexity.formulas import readable, unfinished
 from perplexity.markdown import RegionKind, parse
 from perplexity.sanitize import one_line, printable, printable_line
-from perplexity.types import (
-    Answer,
-    AnswerKind,
-    Done,
-    Event,
-    SearchQueries,
-    SearchResults,
-    Source,
-    Sources,
-    TextDelta,
-)
+from perplexity.types import Answer, AnswerKind, Done, Event, SearchQueries, SearchResults, Source, Sources, TextDelta
 from perplexity.urls import safe_url
 
 
@@ -103,9 +93,8 @@ _VERDICT_COLORS = {Verdict.SUPPORTED: "green", Verdict.CONTRADICTED: "red"}
 class Screen:
     """A terminal. It shows colours if `color` is True and NO_COLOR is not set: https://no-color.org."""
 
-    def __init__(self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO, *, color: bool) -> None:
         self._console = Console(file=stream, no_color=None if color else True, highlight=False, emoji=False)
-        self._clock = clock
         self._headed: list[str] = []
 
     async def print_stream(
@@ -136,10 +125,12 @@ class Screen:
                 progress.stop()
                 live.stop()
         except BaseException:
-            self._print_unfinished(markdown_text)
+            # The live area has erased the text of the interrupted answer.
+            if rest := "".join(markdown_text.take_finished()).strip():
+                self.print_markdown(rest)
             raise
         self.print_header(above(answer))
-        self._print_rest(answer, markdown_text)
+        self.print_answer(answer, markdown_text)
         return answer
 
     def print_header(self, lines: Sequence[str]) -> None:
@@ -151,9 +142,25 @@ class Screen:
             self._console.print()
         self._headed += new
 
-    def print_answer(self, answer: Answer) -> None:
-        """Print the text of a finished answer."""
-        self._print_rest(answer, StreamingMarkdown())
+    def print_answer(self, answer: Answer, printed: StreamingMarkdown | None = None) -> None:
+        """Print the text of an answer, without what was already printed unless the service corrected it."""
+        if answer.kind is AnswerKind.PASSAGES:
+            for passage in answer.passages:
+                self._console.print(
+                    Padding(Text(f"“{printable(one_line(passage.text))}” [{passage.source}]"), (0, 0, 1, 2))
+                )
+            return
+        text = printable(numbered_text(answer)[0])
+        rest = (printed or StreamingMarkdown()).remaining(text)
+        if rest is None:
+            self._console.print(_dim("The service corrected its answer. Here is the whole text:"))
+            self._console.print()
+        self.print_markdown(text if rest is None else rest)
+
+    def print_markdown(self, text: str) -> None:
+        """Print a printable text in Markdown."""
+        self._console.print(render_markdown(text))
+        self._console.print()
 
     def print_sources(self, answer: Answer, remarks: Sequence[str]) -> None:
         """Print the sources of an answer, the remarks and the footer."""
@@ -188,8 +195,7 @@ class Screen:
                 Text.assemble((f"{number:>2}. ", "bold cyan"), (f"{verdict}: ", style), (claim, "bold"))
             )
             for line in rest:
-                address = Style(color="blue", link=safe_url(line)) if safe_url(line) else ""
-                self._console.print(Padding(Text(line, style=address, overflow="fold"), (0, 0, 0, 4)))
+                self._print_indented(line, Style(color="blue", link=safe_url(line)) if safe_url(line) else "")
             self._console.print()
         self._print_footer(remarks, last, apart=False)
 
@@ -206,90 +212,47 @@ class Screen:
         async for event in events:
             if isinstance(event, Done):
                 return event.answer
-            if isinstance(event, SearchQueries | Sources) and not progress.is_shown and next_draw is None:
-                self._show_activity(live, progress.describe(event))
             if isinstance(event, Sources):
                 markdown_text.sources = event.sources
             if isinstance(event, TextDelta):
                 markdown_text.add(event.text)
-                if above is None:
-                    self._show_waiting(live, progress, event)
-                    continue
-                self._replace_progress(live, progress)
+            if isinstance(event, TextDelta) and above is not None:
+                if progress.is_shown and not live.is_started:
+                    progress.stop()
+                    live.start()
                 # The first piece is not drawn at once, because a text in one piece may be passages, which are not
                 # Markdown.
-                next_draw = self._clock() + _REDRAW_SECONDS if next_draw is None else next_draw
-                if self._clock() >= next_draw:
+                next_draw = time.monotonic() + _REDRAW_SECONDS if next_draw is None else next_draw
+                if time.monotonic() >= next_draw:
                     self.print_header(above(None))
-                next_draw = self._redraw(markdown_text, live, next_draw)
-            elif not live.is_started:
-                progress.show_event(event)
+                    self._redraw(markdown_text, live)
+                    next_draw = time.monotonic() + _REDRAW_SECONDS
+            elif next_draw is None:
+                self._show_activity(event, live, progress)
         raise StreamTruncated("the stream ended without its last event")
 
-    def _show_activity(self, live: Live, activity: str) -> None:
-        """Show the activity where the text will be."""
-        if activity:
-            live.update(_dim(f"{printable_line(activity)} …"), refresh=True)
-
-    def _show_waiting(self, live: Live, progress: ProgressLine, event: TextDelta) -> None:
-        """Show that text is arriving but not shown yet."""
+    def _show_activity(self, event: Event, live: Live, progress: ProgressLine) -> None:
+        """Show the activity on the progress line or, if that is not visible, where the text will be."""
         if progress.is_shown:
             progress.show_event(event)
-        else:
-            self._show_activity(live, progress.describe(event))
+        elif isinstance(event, SearchQueries | Sources | TextDelta) and (activity := progress.describe(event)):
+            live.update(_dim(f"{printable_line(activity)} …"), refresh=True)
 
-    def _replace_progress(self, live: Live, progress: ProgressLine) -> None:
-        """Replace the progress line by the live text."""
-        if progress.is_shown and not live.is_started:
-            progress.stop()
-            live.start()
-
-    def _redraw(self, markdown_text: StreamingMarkdown, live: Live, due: float) -> float:
-        """Redraw the text if the time `due` has come, and return the time of the next redraw."""
-        if self._clock() < due:
-            return due
+    def _redraw(self, markdown_text: StreamingMarkdown, live: Live) -> None:
         finished, tail = markdown_text.take_finished()
         if finished.strip():
-            self._print_markdown(finished)
+            self.print_markdown(finished)
         # An unfinished formula is left out, because half of it would be rendered differently from the whole.
         live.update(render_markdown(tail[: unfinished(parse(tail))]), refresh=True)
-        return self._clock() + _REDRAW_SECONDS
 
-    def _print_unfinished(self, markdown_text: StreamingMarkdown) -> None:
-        """Print the text of an interrupted answer, which the live area would erase."""
-        if rest := "".join(markdown_text.take_finished()).strip():
-            self._print_markdown(rest)
-
-    def _print_rest(self, answer: Answer, markdown_text: StreamingMarkdown) -> None:
-        """Print the rest of the text, or all of it if the service corrected what was already printed."""
-        if answer.kind is AnswerKind.PASSAGES:
-            for passage in answer.passages:
-                self._console.print(
-                    Padding(Text(f"“{printable(one_line(passage.text))}” [{passage.source}]"), (0, 0, 1, 2))
-                )
-            return
-        text = printable(numbered_text(answer)[0])
-        rest = markdown_text.remaining(text)
-        if rest is None:
-            self._console.print(_dim("The service corrected its answer. Here is the whole text:"))
-            self._console.print()
-        self._print_markdown(text if rest is None else rest)
-
-    def print_document(self, text: str) -> None:
-        """Print a Markdown document."""
-        self._print_markdown(printable(text))
-
-    def _print_markdown(self, text: str) -> None:
-        self._console.print(render_markdown(text))
-        self._console.print()
+    def _print_indented(self, text: str, style: Style | str = "") -> None:
+        self._console.print(Padding(Text(text, style=style, overflow="fold"), (0, 0, 0, 4)))
 
     def _print_source(self, number: int, source: Source) -> None:
         title, known = source_heading(source)
         details = f" · {known}" if known else ""
         self._console.print(Text.assemble((f"{number:>2}. ", "bold cyan"), (title, "bold"), (details, "dim")))
-        address = printable_line(source.url)
-        style = Style(color="blue", link=safe_url(source.url))
-        self._console.print(Padding(Text(address, style=style, overflow="fold"), (0, 0, 0, 4)))
+        self._print_indented(printable_line(source.url), Style(color="blue", link=safe_url(source.url)))
 
     def _print_footer(self, remarks: Sequence[str], last: str, *, apart: bool) -> None:
         if apart:

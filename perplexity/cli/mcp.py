@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from perplexity.cli.base import CliCommand, ProcessIO, UsageError
-from perplexity.cli.options import checked_config, open_chain
+from perplexity.cli.services import checked_config, open_chain
 from perplexity.errors import ConnectionFailed, InvalidRequest
-from perplexity.fallback import Fallback
 from perplexity.providers import PROVIDERS
-from perplexity.providers.base import ProviderConfig
-from perplexity.transport import HTTP, ProxyFor, checked_proxy, named_proxy
-from perplexity.urls import strip_secrets
+from perplexity.transport import HTTP, checked_proxy, named_proxy
+from perplexity.urls import is_loopback, strip_secrets
 
 if TYPE_CHECKING:
     from perplexity.mcp_server.settings import HTTPSettings
@@ -39,13 +36,17 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     if parsed.transport == "stdio" and (closed := sorted(process.closed & {"stdin", "stdout"})):
         message = " and ".join(f"{name} is closed" for name in closed)
         raise UsageError(f"{message}, but the client needs it; use --transport http instead")
-    from perplexity.mcp_server.server import log_to
+    from perplexity.mcp_server.server import CannotListen, log_to, serve_http, serve_stdio
     from perplexity.mcp_server.settings import PROXY, http_settings_from_env, settings_from_env
 
     # Settings are checked before stdin is read, because the thread that reads it could not be cancelled after an error.
     config = checked_config(process, MCP_PROVIDERS)
     own = (PROXY, process.environ.get(PROXY, ""))
-    _check_proxies(config, own)
+    # PERPLEXITY_PROXY counts first, then HTTPS_PROXY or ALL_PROXY, then HTTP_PROXY.
+    find_proxy = partial(named_proxy, own=own, https_by_http=True)
+    addresses = [config.address(name, PROVIDERS[name].base_url) for name in MCP_PROVIDERS if name in config.keys]
+    for variable, value in (own, *map(find_proxy, addresses)):
+        _check_proxy(variable, value)
     # The variables of HTTP do not apply to stdio: PORT may belong to another program.
     is_http = parsed.transport == "http"
     try:
@@ -54,55 +55,35 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
         http = http_settings_from_env(variables, host=parsed.host, port=parsed.port)
     except InvalidRequest as error:
         raise UsageError(str(error)) from None
-    opening = open_chain(process, MCP_PROVIDERS, seconds=settings.seconds, proxy=_proxy(own))
+    opening = open_chain(
+        process, MCP_PROVIDERS, seconds=settings.seconds, proxy=lambda url: checked_proxy(*find_proxy(url))
+    )
+    if is_http:
+        serving = serve_http(opening, settings=http, ready=partial(_announce, process, http), at_once=settings.at_once)
+    else:
+        serving = serve_stdio(opening, stopped=partial(_exit_stopped, process), at_once=settings.at_once)
     with log_to(process.stderr, level=settings.log_level):
-        if is_http:
-            _over_http(opening, http, process, at_once=settings.at_once)
-        else:
-            _over_stdio(opening, process, at_once=settings.at_once)
-
-
-def _over_stdio(opening: AbstractAsyncContextManager[Fallback], process: ProcessIO, *, at_once: int) -> None:
-    from perplexity.mcp_server import serve_stdio
-
-    process.signals.run(serve_stdio(opening, stopped=partial(_exit_stopped, process), at_once=at_once))
-
-
-def _over_http(
-    opening: AbstractAsyncContextManager[Fallback], settings: HTTPSettings, process: ProcessIO, *, at_once: int
-) -> None:
-    from perplexity.mcp_server import serve_http
-    from perplexity.mcp_server.server import CannotListen
-
-    try:
-        ready = partial(_announce, process, settings)
-        process.signals.run(serve_http(opening, settings=settings, ready=ready, at_once=at_once))
-    except CannotListen:
-        message = f"{settings.host} port {settings.port} is not available; choose another with --port"
-        raise UsageError(message) from None
-
-
-def _proxy(own: tuple[str, str]) -> ProxyFor:
-    """Return the function that finds the proxy: PERPLEXITY_PROXY, then HTTPS_PROXY or ALL_PROXY, then HTTP_PROXY."""
-    return lambda url: checked_proxy(*named_proxy(url, own=own, https_by_http=True))
-
-
-def _check_proxies(config: ProviderConfig, own: tuple[str, str]) -> None:
-    """Raise UsageError for an unusable proxy."""
-    addresses = [config.address(name, PROVIDERS[name].base_url) for name in MCP_PROVIDERS if name in config.keys]
-    for variable, value in (own, *(named_proxy(address, own=own, https_by_http=True) for address in addresses)):
         try:
-            checked_proxy(variable, value)
-        except ConnectionFailed:
-            allowed = f"it takes {' or '.join(f'{kind}://host:port' for kind in HTTP)}"
-            raise UsageError(f"{variable}: {strip_secrets(value)!r} is not allowed; {allowed}") from None
+            process.signals.run(serving)
+        except CannotListen:
+            message = f"{http.host} port {http.port} is not available; choose another with --port"
+            raise UsageError(message) from None
 
 
-def _announce(process: ProcessIO, settings: HTTPSettings, address: str, *, alone: bool) -> None:
+def _check_proxy(variable: str, value: str) -> None:
+    """Raise UsageError for an unusable proxy."""
+    try:
+        checked_proxy(variable, value)
+    except ConnectionFailed:
+        allowed = f"it takes {' or '.join(f'{kind}://host:port' for kind in HTTP)}"
+        raise UsageError(f"{variable}: {strip_secrets(value)!r} is not allowed; {allowed}") from None
+
+
+def _announce(process: ProcessIO, settings: HTTPSettings, address: str) -> None:
     from perplexity.mcp_server.settings import ANY, is_every_address
 
     process.write_stderr(f"Listening on {address}  (Ctrl-C stops)")
-    if not alone:
+    if not is_loopback(settings.host):
         process.write_stderr("Anyone who can reach this address can ask at your cost: there is no sign-in.")
     if is_every_address(settings.host) and not settings.allowed_hosts:
         process.write_stderr(

@@ -7,19 +7,11 @@ import asyncio
 from datetime import UTC, datetime
 
 from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
-from perplexity.cli.options import (
-    OutputFormat,
-    add_filters,
-    add_output_formats,
-    add_providers,
-    missing_key_variable,
-    open_chain,
-    output_format,
-    parse_filters,
-    parse_providers,
-)
-from perplexity.cli.output import as_json, format_raw, format_results, notes
+from perplexity.cli.options import add_options, parse_filters, parse_providers
+from perplexity.cli.output import format_raw, format_results, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
+from perplexity.cli.services import missing_key_variable, open_chain
+from perplexity.cli.writing import open_screen, write_reply
 from perplexity.errors import without_costs
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
@@ -45,9 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "topic", nargs="*", default=[], metavar="TOPIC", help="what the news should be about; default: anything"
     )
-    add_filters(parser)
-    add_providers(parser)
-    add_output_formats(parser)
+    add_options(parser)
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
@@ -59,18 +49,11 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     results, missing = as_results(summary), missing_key_variable(process, order)
     first = [printable_line(line) for line in filter(None, [news_stand_in(summary, unset=missing)])]
     remarks = [_title_line(summary), *notes(results, unset=missing)]
-    form = output_format(parsed, process)
-    if form is OutputFormat.SCREEN:
-        from perplexity.cli.live import Screen
-
-        screen = Screen(process.stdout, color=not parsed.no_color)
-        screen.print_header(first)
+    if (screen := open_screen(parsed, process, first)) is not None:
         screen.print_results(results, remarks)
-    elif form is OutputFormat.PLAIN:
-        process.stdout.write(format_results(results, remarks, first))
-    else:
-        raw = format_raw(as_answer(summary), first, f"As of {format_time(summary)}.")
-        process.stdout.write(as_json(summary) if form is OutputFormat.JSON else raw)
+        return
+    raw = format_raw(as_answer(summary), first, f"As of {format_time(summary)}.")
+    write_reply(summary, parsed, process, plain=format_results(results, remarks, first), raw=raw)
 
 
 async def _summarize(

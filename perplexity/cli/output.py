@@ -20,22 +20,20 @@ from perplexity.types import Answer, AnswerKind, SearchResults, Source
 from perplexity.urls import hostname
 from perplexity.wire.json import encode
 
+Reply = Answer | SearchResults | NewsSummary | DeepDive | CheckedClaims
 
-def as_json(value: Answer | SearchResults | NewsSummary | DeepDive | CheckedClaims) -> str:
+
+def as_json(reply: Reply) -> str:
     """Return an indented JSON object with every field; days and moments are in ISO 8601.
 
     `cost_usd` is the sum of all charges, including those of failed attempts; null if none is known.
     """
-    title = {"title": report_title(value.topic)} if isinstance(value, DeepDive) else {}
-    fields = value.as_json() if isinstance(value, DeepDive | CheckedClaims) else asdict(value)
-    document = title | fields | {"cost_usd": _total_cost(value)}
+    title = {"title": report_title(reply.topic)} if isinstance(reply, DeepDive) else {}
+    fields = reply.as_json() if isinstance(reply, DeepDive | CheckedClaims) else asdict(reply)
+    # The costs of the other replies already include those of failed attempts.
+    failed = reply.failed if isinstance(reply, Answer | SearchResults) else ()
+    document = title | fields | {"cost_usd": cost_with_failures(reply.cost_usd, failed)}
     return escape_json(encode(document, indent=2, default=_iso)) + "\n"
-
-
-def _total_cost(value: Answer | SearchResults | NewsSummary | DeepDive | CheckedClaims) -> float | None:
-    if isinstance(value, Answer):
-        return cost_with_failures(value.usage.cost_usd, value.failed)
-    return cost_with_failures(value.cost_usd, value.failed) if isinstance(value, SearchResults) else value.cost_usd
 
 
 def _iso(moment: date) -> str:
@@ -64,18 +62,12 @@ def notes(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
 
 def footer(reply: Answer | SearchResults) -> str:
     """Return the footer: provider, effort or model, seconds, total cost, removed references, figures not found."""
+    cost = format_dollars(cost_with_failures(reply.cost_usd, reply.failed))
+    parts = [reply.provider, format_duration(reply.seconds), cost]
     if isinstance(reply, Answer):
-        own, effort, doubts = reply.usage.cost_usd, reply.effort or reply.model, _doubts(reply)
-    else:
-        own, effort, doubts = reply.cost_usd, None, ()
-    parts = [
-        reply.provider,
-        effort,
-        format_duration(reply.seconds),
-        format_dollars(cost_with_failures(own, reply.failed)),
-        *doubts,
-    ]
-    return printable_line(" · ".join(part for part in parts if part))
+        parts[1:1] = [reply.effort or reply.model or ""]
+        parts += _doubts(reply)
+    return printable_line(" · ".join(filter(None, parts)))
 
 
 def _doubts(answer: Answer) -> tuple[str, ...]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TextIO
 
 from perplexity.cli.base import ProcessIO
 from perplexity.formatting import pluralize
 from perplexity.sanitize import printable_line
-from perplexity.types import Event, Restarted, RunStarted, SearchQueries, Source, Sources, TextDelta
+from perplexity.types import Event, Restarted, RunStarted, SearchQueries, Sources, TextDelta
 from perplexity.urls import hostname
 
 _CLEAR = "\r\x1b[K"
@@ -85,8 +85,9 @@ class ProgressLine:
                 shown = ", ".join(f"“{query}”" for query in self._queries[-_QUERIES:])
                 return f"Searching {shown}" if self._queries != known else ""
             case Sources(sources=sources):
-                sites = ", ".join(_sites(sources))
-                return f"Reading {pluralize(len(sources), 'page')}{f': {sites}' if sites else ''}"
+                sites = dict.fromkeys(filter(None, (hostname(source.url) for source in sources)))
+                listed = f": {', '.join([*sites][:_SITES])}" if sites else ""
+                return f"Reading {pluralize(len(sources), 'page')}{listed}"
             case TextDelta():
                 return "Writing the answer"
             case Restarted():
@@ -129,12 +130,6 @@ class ProgressLine:
             return os.get_terminal_size(self._stream.fileno()).columns or _WIDTH
         except OSError:
             return _WIDTH
-
-
-def _sites(sources: Sequence[Source]) -> list[str]:
-    """Return the sites of the first sources, each once."""
-    sites = dict.fromkeys(filter(None, (hostname(source.url) for source in sources)))
-    return list(sites)[:_SITES]
 
 
 def _truncate(text: str, cells: int) -> str:

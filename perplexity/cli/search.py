@@ -5,22 +5,11 @@ from __future__ import annotations
 import argparse
 
 from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
-from perplexity.cli.options import (
-    OutputFormat,
-    add_filters,
-    add_mode,
-    add_output_formats,
-    add_providers,
-    missing_key_variable,
-    open_chain,
-    output_format,
-    parse_filters,
-    parse_providers,
-    read_input,
-    write_notes,
-)
-from perplexity.cli.output import as_json, format_raw, format_results, header, notes
+from perplexity.cli.options import add_options, add_text, parse_filters, parse_providers, read_input
+from perplexity.cli.output import format_raw, format_results, header, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
+from perplexity.cli.services import missing_key_variable, open_chain
+from perplexity.cli.writing import open_screen, write_reply
 from perplexity.notes import no_results_text
 from perplexity.sanitize import one_line, printable_line
 from perplexity.types import Answer, Query, SearchResults, parse_max_results, validate_query
@@ -28,12 +17,9 @@ from perplexity.types import Answer, Query, SearchResults, parse_max_results, va
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("query", nargs="*", metavar="QUERY", help="what to search for; omit it or use - to read stdin")
+    add_text(parser, "query", "what to search for")
     parser.add_argument("--n", default="5", metavar="1-20", help="how many pages; default: 5")
-    add_filters(parser)
-    add_mode(parser)
-    add_providers(parser)
-    add_output_formats(parser)
+    add_options(parser, mode=True)
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
@@ -41,25 +27,16 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     count, filters, order = parse_max_results(parsed.n, name="n"), parse_filters(parsed), parse_providers(parsed)
     text = read_input(parsed.query, process.stdin, expected="query")
     query = validate_query(Query(text=text, filters=filters, max_results=count))
-    nothing = no_results_text(query.text, query.filters)
-    with explain_nothing_found(nothing):
+    nothing = printable_line(no_results_text(query.text, query.filters))
+    with explain_nothing_found(no_results_text(query.text, query.filters)):
         results = process.signals.run(_search(query, process, order))
     missing = missing_key_variable(process, order)
     first, remarks = header(results, unset=missing), notes(results, unset=missing)
-    form = output_format(parsed, process)
-    if form is OutputFormat.SCREEN:
-        from perplexity.cli.live import Screen
-
-        screen = Screen(process.stdout, color=not parsed.no_color)
-        screen.print_header(first)
-        screen.print_results(results, remarks, nothing=printable_line(nothing))
-    elif form is OutputFormat.PLAIN:
-        process.stdout.write(format_results(results, remarks, first, nothing=printable_line(nothing)))
-    else:
-        if form is OutputFormat.RAW:
-            write_notes(results.notes, process)
-        raw = format_raw(_as_answer(results), first)
-        process.stdout.write(as_json(results) if form is OutputFormat.JSON else raw)
+    if (screen := open_screen(parsed, process, first)) is not None:
+        screen.print_results(results, remarks, nothing=nothing)
+        return
+    plain, raw = format_results(results, remarks, first, nothing=nothing), format_raw(_as_answer(results), first)
+    write_reply(results, parsed, process, plain=plain, raw=raw, notes=results.notes)
 
 
 async def _search(query: Query, process: ProcessIO, order: tuple[str, ...]) -> SearchResults:

@@ -6,7 +6,3 @@ https://github.com/perplexityai/modelcontextprotocol (version 1.2.1), https://mo
 from perplexity.extras import require
 
 require("mcp")
-
-from perplexity.mcp_server.server import serve_http, serve_stdio  # noqa: E402 - it needs the packages checked above
-
-__all__ = ["serve_http", "serve_stdio"]

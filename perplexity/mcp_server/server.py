@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import uvicorn
 from mcp import MCPError, types
@@ -26,10 +26,11 @@ from perplexity.mcp_server.settings import ANY, TIMEOUT, HTTPSettings, ServerSet
 from perplexity.mcp_server.tools import MCP_TOOLS, McpTool, ProgressReporter, nothing_found_text
 from perplexity.notes import is_empty_result, with_reasons
 from perplexity.sanitize import strip_controls
+from perplexity.tools.base import with_argument_name
 from perplexity.tools.environment import explain_error
+from perplexity.tools.formats import ANNOTATIONS
 from perplexity.tools.schemas import validation_errors, with_defaults
 from perplexity.types import JSON
-from perplexity.urls import is_loopback
 from perplexity.version import __version__
 
 if TYPE_CHECKING:
@@ -82,11 +83,7 @@ INSTRUCTIONS = (
 )
 _HOUR_MS = 3_600_000
 _MORE_TIME = f"{TIMEOUT} sets how many milliseconds a call may take."
-_ARGUMENTS = {
-    "prompt": "messages",
-    "domain": "search_domain_filter",
-    "recency": "search_recency_filter",
-}
+_ARGUMENTS = {"prompt": "messages", "domain": "search_domain_filter", "recency": "search_recency_filter"}
 """The names of the tools' arguments; a key is the field that an InvalidRequest names for that argument."""
 
 Context = ServerRequestContext[Any]
@@ -131,9 +128,7 @@ def _tool(tool: McpTool) -> types.Tool:
         description=tool.description,
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
-        annotations=types.ToolAnnotations(
-            read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
-        ),
+        annotations=types.ToolAnnotations.model_validate(ANNOTATIONS),
     )
 
 
@@ -149,7 +144,7 @@ async def _call_tool(
     try:
         text = await tool.handler(given, chain, ProgressReporter(report))
     except InvalidRequest as error:
-        return _error_result(_with_argument_names(error))
+        return _error_result(str(with_argument_name(error, _ARGUMENTS)))
     except PerplexityError as error:
         if is_empty_result(error):
             return _error_result(with_reasons(nothing_found_text(given), error))
@@ -160,13 +155,6 @@ async def _call_tool(
 def _is_late(error: PerplexityError) -> bool:
     failed = error.attempts if isinstance(error, AllProvidersFailed) else ()
     return isinstance(error, TimedOut) or any(attempt.error_class == TimedOut.__name__ for attempt in failed)
-
-
-def _with_argument_names(error: InvalidRequest) -> str:
-    """Return the error's message, in which the tool's argument replaces the name of the field."""
-    if error.field in _ARGUMENTS and error.allowed is not None:
-        return str(InvalidRequest.for_field(_ARGUMENTS[error.field], error.value, error.allowed))
-    return str(error)
 
 
 def _error_result(text: str) -> types.CallToolResult:
@@ -182,14 +170,6 @@ _MAX_LOGGED_HEADER = 200
 _METHODS = ("GET", "POST", "DELETE")
 _CORS_REQUEST_HEADERS = ("Content-Type", "Authorization", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID")
 _CORS_RESPONSE_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version")
-
-
-class Ready(Protocol):
-    """A function that is called once the server listens; `alone` is whether only this machine can reach the address."""
-
-    def __call__(self, address: str, *, alone: bool) -> None:
-        """Announce the address."""
-        ...
 
 
 async def serve_stdio(
@@ -216,7 +196,7 @@ async def serve_http(
     opening: AbstractAsyncContextManager[Fallback],
     *,
     settings: HTTPSettings,
-    ready: Ready,
+    ready: Callable[[str], None],
     at_once: int = ServerSettings.at_once,
 ) -> None:
     """Serve HTTP until a signal stops the server; once it listens, call `ready` with its address. Raises CannotListen.
@@ -255,13 +235,9 @@ async def _serve_until_stopped(server: uvicorn.Server) -> None:
         await serving
         raise
     finally:
-        await _wait_for_calls()
-
-
-async def _wait_for_calls() -> None:
-    """Wait a few seconds until each call that uvicorn cancelled when it stopped has cancelled its run."""
-    if rest := asyncio.all_tasks() - {asyncio.current_task()}:
-        await asyncio.wait(rest, timeout=_CALL_GRACE_SECONDS)
+        # Uvicorn cancelled the calls when it stopped; each of them still has to cancel its run.
+        if rest := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(rest, timeout=_CALL_GRACE_SECONDS)
 
 
 class CannotListen(Exception):
@@ -271,7 +247,7 @@ class CannotListen(Exception):
 class _AnnouncingServer(uvicorn.Server):
     """A server that calls `ready` with its address once it listens."""
 
-    def __init__(self, config: uvicorn.Config, ready: Ready) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[str], None]) -> None:
         super().__init__(config)
         self._ready = ready
 
@@ -281,8 +257,7 @@ class _AnnouncingServer(uvicorn.Server):
         except SystemExit:
             raise CannotListen from None
         if not self.should_exit:
-            host = self.config.host
-            self._ready(f"http://{bracket_ipv6(host)}:{self.config.port}{PATH}", alone=is_loopback(host))
+            self._ready(f"http://{bracket_ipv6(self.config.host)}:{self.config.port}{PATH}")
 
 
 def transport_security(
@@ -316,7 +291,16 @@ def _check_requests(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
     check = TransportSecurityMiddleware(
         transport_security(settings.host, settings.port, hosts=settings.allowed_hosts, origins=origins)
     )
-    served = _with_cors(app, origins) if origins else app
+    served = app
+    if origins:
+        # Browsers require these headers: https://fetch.spec.whatwg.org/#http-cors-protocol.
+        served = CORSMiddleware(
+            app,
+            allow_origins=origins,
+            allow_methods=_METHODS,
+            allow_headers=_CORS_REQUEST_HEADERS,
+            expose_headers=_CORS_RESPONSE_HEADERS,
+        )
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -340,14 +324,3 @@ def _check_requests(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
         await (refused or served)(scope, receive, send)
 
     return guarded
-
-
-def _with_cors(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
-    """Return the app with the headers that browsers require: https://fetch.spec.whatwg.org/#http-cors-protocol."""
-    return CORSMiddleware(
-        app,
-        allow_origins=origins,
-        allow_methods=_METHODS,
-        allow_headers=_CORS_REQUEST_HEADERS,
-        expose_headers=_CORS_RESPONSE_HEADERS,
-    )

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from types import MappingProxyType
 
 from perplexity.errors import InvalidRequest
 
@@ -23,14 +22,17 @@ ANY = "*"
 """The value of ALLOWED_ORIGINS that allows pages of every site."""
 
 _LEVEL = "PERPLEXITY_LOG_LEVEL"
-_LEVELS: Mapping[str, int] = MappingProxyType(
-    {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING, "ERROR": logging.ERROR}
-)
+_LEVELS: Mapping[str, int] = {
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "ERROR": logging.ERROR,
+}
 _DAY_MS = 86_400_000
 _MOST_AT_ONCE = 1_000
 _NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?")
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#@\s]+)")
-_USUAL_PORTS: Mapping[str, str] = MappingProxyType({"http": ":80", "https": ":443"})
+_USUAL_PORTS: Mapping[str, str] = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +67,9 @@ def settings_from_env(environ: Mapping[str, str], *, at_once: str | None = None)
 
     Raises InvalidRequest, which names the option or the variable.
     """
+    limit = _value(environ, TIMEOUT)
     return ServerSettings(
-        seconds=_seconds(_value(environ, TIMEOUT)),
+        seconds=_checked_number(TIMEOUT, limit, _DAY_MS, "a whole number of milliseconds") / 1000 if limit else None,
         log_level=_log_level(_value(environ, _LEVEL)),
         at_once=ServerSettings.at_once
         if at_once is None
@@ -81,18 +84,18 @@ def http_settings_from_env(
 
     Raises InvalidRequest, which names the option or the variable.
     """
-    hosts = tuple(_hosts(_value(environ, "ALLOWED_HOSTS")))
+    allowed = "host names or addresses, with or without a port"
+    hosts = tuple(_checked_list("ALLOWED_HOSTS", environ, check=parse_host, allowed=allowed))
     if host is None:
         host = _host("BIND_ADDRESS", _value(environ, "BIND_ADDRESS") or DEFAULT_HOST)
     elif is_every_address(_host("--host", host)) and not hosts:
         allowed = "it takes the one address that clients use, or every address if ALLOWED_HOSTS is set"
         raise InvalidRequest.for_field("--host", host, allowed)
-    return HTTPSettings(
-        host=host,
-        port=_port("PORT", _value(environ, "PORT") or str(DEFAULT_PORT)) if port is None else _port("--port", port),
-        allowed_hosts=hosts,
-        allowed_origins=tuple(_origins(_value(environ, "ALLOWED_ORIGINS"))),
-    )
+    given = ("PORT", _value(environ, "PORT") or str(DEFAULT_PORT)) if port is None else ("--port", port)
+    number = _checked_number(*given, LAST_PORT, "a port")
+    allowed = "origins such as https://app.example.com, null, or * for all"
+    origins = tuple(_checked_list("ALLOWED_ORIGINS", environ, check=_origin, allowed=allowed))
+    return HTTPSettings(host=host, port=number, allowed_hosts=hosts, allowed_origins=origins)
 
 
 def bracket_ipv6(host: str) -> str:
@@ -102,18 +105,11 @@ def bracket_ipv6(host: str) -> str:
 
 def is_every_address(host: str) -> bool:
     """Return whether a host means every address of this machine: 0.0.0.0 or ::."""
-    try:
-        return ip_address(host).is_unspecified
-    except ValueError:
-        return False
+    return _is_address(host) and ip_address(host).is_unspecified
 
 
 def _value(environ: Mapping[str, str], name: str) -> str:
     return environ.get(name, "").strip()
-
-
-def _seconds(text: str) -> float | None:
-    return _checked_number(TIMEOUT, text, _DAY_MS, "a whole number of milliseconds") / 1000 if text else None
 
 
 def _checked_number(name: str, text: str, most: int, what: str) -> int:
@@ -144,22 +140,19 @@ def _host(name: str, text: str) -> str:
     return host
 
 
-def _port(name: str, text: str) -> int:
-    return _checked_number(name, text, LAST_PORT, "a port")
-
-
-def _hosts(text: str) -> Iterator[str]:
-    for host in _listed(text):
-        checked = parse_host(host)
+def _checked_list(
+    name: str, environ: Mapping[str, str], *, check: Callable[[str], str | None], allowed: str
+) -> Iterator[str]:
+    """Yield the parts of a variable in the form that `check` returns. Raises InvalidRequest if it returns None."""
+    for part in filter(None, map(str.strip, _value(environ, name).split(","))):
+        checked = check(part.lower())
         if checked is None:
-            allowed = "it takes host names or addresses, with or without a port, separated by commas"
-            raise InvalidRequest.for_field("ALLOWED_HOSTS", host, allowed)
+            raise InvalidRequest.for_field(name, part, f"it takes {allowed}, separated by commas")
         yield checked
 
 
 def parse_host(text: str) -> str | None:
-    """Return a host with or without a port as in a Host header, in lower case; None if it is invalid."""
-    text = text.lower()
+    """Return a host in lower case, with or without a port, as in a Host header; None if it is invalid."""
     if _is_address(text):
         return bracket_ipv6(text)
     name, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
@@ -167,15 +160,6 @@ def parse_host(text: str) -> str | None:
     bare = name[1:-1] if name.startswith("[") and name.endswith("]") else name
     known = _is_address(bare) if bare != name or ":" in bare else bool(_NAME.fullmatch(bare))
     return text if known and (not colon or _number(port, LAST_PORT)) else None
-
-
-def _origins(text: str) -> Iterator[str]:
-    for origin in _listed(text):
-        checked = _origin(origin.lower())
-        if checked is None:
-            allowed = "it takes origins such as https://app.example.com, null, or * for all, separated by commas"
-            raise InvalidRequest.for_field("ALLOWED_ORIGINS", origin, allowed)
-        yield checked
 
 
 def _origin(text: str) -> str | None:
@@ -187,10 +171,6 @@ def _origin(text: str) -> str | None:
     if match is None or place is None:
         return None
     return f"{match[1]}://{place.removesuffix(_USUAL_PORTS.get(match[1], ''))}"
-
-
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _is_address(text: str) -> bool:

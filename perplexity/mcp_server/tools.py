@@ -271,7 +271,7 @@ class McpTool:
         """Return the arguments without unknown ones, and their messages without unknown fields."""
         given = {name: value for name, value in arguments.items() if name in self.properties}
         messages = given.get("messages")
-        if isinstance(messages, list) and "messages" in self.properties:
+        if isinstance(messages, list):
             given["messages"] = [_drop_unknown_fields(message) for message in messages]
         return given
 

@@ -46,7 +46,6 @@ PARAMETERS = object_schema(
     },
     required=["prompt", "reasoning"],
 )
-PROVIDER = PerplexityProvider.name
 LIMITS = Timeouts(answer=30.0, reasoning=60.0)
 
 
@@ -83,7 +82,7 @@ def create_agentic_web_search_tool(
         try:
             # On exit, an abandoned run is cancelled at the service while the session is still open.
             async with client:
-                with report_attempts(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
+                with report_attempts(PerplexityProvider.name, "answer", on_attempt=on_attempt, clock=clock) as attempt:
                     answer = attempt.record(await client.answer(prompt, reasoning=reasoning))
         except PerplexityError as error:
             return failure_text(NAME, error, seconds=LIMITS.reasoning if reasoning else LIMITS.answer)

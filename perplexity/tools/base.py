@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut, attempt_reasons
+from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, TimedOut, attempt_reasons
 from perplexity.notes import is_empty_result, with_reasons
 from perplexity.tools.schemas import Function, add_metadata, validation_errors, with_defaults
 from perplexity.types import JSON
@@ -52,10 +52,19 @@ class Tool:
     on_argument_error: Callable[[str, Mapping[str, JSON]], Failure] | None = None
 
     def __post_init__(self) -> None:
-        handler, function = self._with_metadata(self._handler()), self._with_metadata(self._as_function())
+        handle = self.handler
+
+        async def handler(*values: JSON, **arguments: JSON) -> str:
+            names = inspect.signature(self).parameters
+            return await handle(**dict(zip(names, values, strict=False)), **arguments)
+
+        async def call(*values: JSON, **arguments: JSON) -> str:
+            return await Tool.__call__(self, *values, **arguments)
+
+        function = self._with_metadata(call)
         # Like `functools.update_wrapper`, which cannot be used because it cannot set attributes of a frozen dataclass.
         seen = {name: getattr(function, name) for name in ("__name__", "__qualname__", "__doc__", "__annotations__")}
-        vars(self).update({**vars(function), **seen, "__call__": function, "handler": handler})
+        vars(self).update({**vars(function), **seen, "__call__": function, "handler": self._with_metadata(handler)})
 
     def spec(self) -> dict[str, JSON]:
         """Return the definition for a model: `name`, `description` and `parameters`."""
@@ -87,25 +96,17 @@ class Tool:
             return self.on_argument_error(message, arguments)
         return Failure(f"[{self.name} was called with wrong arguments: {message}]")
 
-    def _as_function(self) -> Function:
-        async def call(*values: JSON, **arguments: JSON) -> str:
-            return await Tool.__call__(self, *values, **arguments)
-
-        return call
-
-    def _handler(self) -> Function:
-        handle = self.handler
-
-        async def handler(*values: JSON, **arguments: JSON) -> str:
-            names = inspect.signature(self).parameters
-            return await handle(**dict(zip(names, values, strict=False)), **arguments)
-
-        return handler
-
     def _with_metadata(self, function: Function) -> Function:
         # Python 3.11 has no `markcoroutinefunction`, and recognizes a coroutine function by its code.
         marked: Callable[[Function], Function] = getattr(inspect, "markcoroutinefunction", lambda function: function)
         return add_metadata(marked(function), name=self.name, description=self.description, parameters=self.parameters)
+
+
+def with_argument_name(error: PerplexityError, arguments: Mapping[str, str]) -> PerplexityError:
+    """Return the error with the name of the tool's argument in place of the field; a key of `arguments` is a field."""
+    if isinstance(error, InvalidRequest) and error.field and error.field in arguments and error.allowed is not None:
+        return InvalidRequest.for_field(arguments[error.field], error.value, error.allowed)
+    return error
 
 
 def failure_text(name: str, error: PerplexityError, *, seconds: float) -> Failure:

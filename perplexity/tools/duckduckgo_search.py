@@ -43,22 +43,16 @@ def create_duckduckgo_tool(
     async def handler(query: str) -> str:
         try:
             return _text(await searching.search(Query(text=query, max_results=most)), most) or NO_RESULTS.format(query)
-        except NothingFound as error:
-            _log(provider, error)
-            return NO_RESULTS.format(query)
-        except PerplexityError as error:
-            _log(provider, error)
-            return Failure(f"Web search failed: {provider.name} {error.summary}: {error.message}")
         except Exception as error:  # noqa: BLE001 - the model gets a text for any failure and can go on
-            _log(provider, error)
+            # The error's message may quote the query, so only its class is logged.
+            log.error("web_search.failed", extra={"provider": provider.name, "error": type(error).__name__})
+            if isinstance(error, NothingFound):
+                return NO_RESULTS.format(query)
+            if isinstance(error, PerplexityError):
+                return Failure(f"Web search failed: {provider.name} {error.summary}: {error.message}")
             return Failure(f"Web search failed: {provider.name} failed ({type(error).__name__})")
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
-
-
-def _log(provider: Provider, error: Exception) -> None:
-    """Log a failed search. The error's message may quote the query, so only its class is logged."""
-    log.error("web_search.failed", extra={"provider": provider.name, "error": type(error).__name__})
 
 
 def _text(found: SearchResults, most: int) -> str:

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from perplexity.client import Access, api_of, ca_bundle_of, first_variable, open_timeout_of
 from perplexity.errors import AllProvidersFailed, Attempt, InvalidRequest, PerplexityError, attempt_reasons
 from perplexity.fallback import Fallback
-from perplexity.providers import PROVIDERS, build_providers
+from perplexity.models import FallbackTimeouts
+from perplexity.providers import PROVIDERS, build_providers, open_providers
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig, log_attempt
 from perplexity.steps import Reporting, SteppedProvider
-from perplexity.tools.base import Failure, Tool
+from perplexity.tools.base import Failure, Tool, failure_text
 from perplexity.transport import OPEN_SECONDS, checked_base_url, new_session, tls_context
 from perplexity.types import JSON
+from perplexity.urls import strip_secrets
 
 log = logging.getLogger(__name__)
 
@@ -73,10 +75,16 @@ def _with_note(note: str, usable: UsableConfig) -> UsableConfig:
     return replace(usable, notes=(*usable.notes, note))
 
 
-def variable_error(error: InvalidRequest, environ: Mapping[str, str], *, keys: tuple[str, ...], address: str) -> str:
-    """Return what is wrong with a key or an address, with its variable and what is allowed, but without the value."""
+def variable_error(
+    error: InvalidRequest, environ: Mapping[str, str], *, keys: tuple[str, ...], address: str, quoted: bool = False
+) -> str:
+    """Return what is wrong with a key or an address, with its variable and what is allowed.
+
+    If `quoted` is True, an address is quoted without its password. A key is never quoted.
+    """
     if error.field == "base_url":
-        return f"{address}: its value is not allowed; {error.allowed}"
+        value = repr(strip_secrets(environ.get(address, ""))) if quoted else "its value"
+        return f"{address}: {value} is not allowed; {error.allowed}"
     if error.field == "api_key":
         key = next((key for key in keys if environ.get(key, "").strip()), keys[0])
         return f"{key}: {error.message.removeprefix('api_key: ')}"
@@ -128,7 +136,6 @@ def lazy_tool(
     create: Callable[..., Tool],
     *,
     on_error: Callable[[PerplexityError, Mapping[str, JSON]], Failure],
-    environ: Mapping[str, str] = os.environ,
 ) -> Callable[..., Awaitable[str]]:
     """Return a handler that creates the tool anew for each call, with a new session and the environment.
 
@@ -138,13 +145,36 @@ def lazy_tool(
 
     async def handler(**arguments: JSON) -> str:
         try:
-            base_url = checked_base_url(Access.from_environment(environ).base_url)
-            async with new_session(base_url, tls=tls_context(ca_bundle_of(environ))) as session:
-                return await create(session, environ=environ).handler(**arguments)
+            base_url = checked_base_url(Access.from_environment(os.environ).base_url)
+            async with new_session(base_url, tls=tls_context(ca_bundle_of(os.environ))) as session:
+                return await create(session).handler(**arguments)
         except PerplexityError as error:
             return on_error(error, arguments)
 
     return handler
+
+
+def chain_handler(create: Callable[..., Tool], *, name: str, seconds: float) -> Callable[..., Awaitable[str]]:
+    """Return a handler that creates the named tool anew for each call, with a chain of the services that have a key.
+
+    `create` takes the chain and the notes on malformed variables. Connections are closed at the end of the call.
+    """
+
+    async def handler(**arguments: JSON) -> str:
+        try:
+            usable = usable_config(os.environ)
+            async with open_providers(usable.config) as providers:
+                tool = create(build_chain(providers, seconds=seconds), notes=usable.notes)
+                return await tool.handler(**arguments)
+        except PerplexityError as error:
+            return failure_text(name, error, seconds=seconds)
+
+    return handler
+
+
+def build_chain(providers: Sequence[Provider], *, seconds: float) -> Fallback:
+    """Return the fallback chain over the providers, with this time limit for an answer."""
+    return Fallback(providers, timeouts=FallbackTimeouts(answer=seconds))
 
 
 def with_reporting(provider: Provider, on_attempt: OnAttempt | None) -> Provider:

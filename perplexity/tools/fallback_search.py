@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 
 from perplexity.citations import format_result
 from perplexity.errors import PerplexityError
-from perplexity.fallback import Fallback
 from perplexity.freshness import add_newest_source_line
-from perplexity.models import FallbackTimeouts
 from perplexity.notes import answer_notes, fallback_notice, no_results_text
-from perplexity.providers import open_providers
 from perplexity.providers.base import OnAttempt, Provider
 from perplexity.threads import run_in_thread
-from perplexity.tools.base import Tool, chain_failure_text, failure_text
-from perplexity.tools.environment import usable_config, with_reporting
+from perplexity.tools.base import Tool, chain_failure_text
+from perplexity.tools.environment import chain_handler, with_reporting
 from perplexity.tools.schemas import object_schema
 from perplexity.types import Answer, AnswerKind, Message, Question, parse_query
 
@@ -58,26 +54,12 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
 
-def build_chain(providers: Sequence[Provider]) -> Fallback:
-    """Return the fallback chain over the providers, with the tool's time limit for an answer."""
-    return Fallback(providers, timeouts=FallbackTimeouts(answer=SECONDS))
-
-
-async def _search(query: str) -> str:
-    """Ask the services whose keys are set, and close every connection at the end."""
-    try:
-        usable = usable_config(os.environ)
-        async with open_providers(usable.config) as providers:
-            return await _tool(build_chain(providers), notes=usable.notes).handler(query)
-    except PerplexityError as error:
-        return failure_text(NAME, error, seconds=SECONDS)
-
-
 def provenance(answer: Answer) -> str:
     """Return a sentence on the provider, and on whether a model wrote the text."""
     what = "Answered by" if answer.kind is AnswerKind.MODEL else "Passages, word for word and by no model, found by"
     return f"{what} {answer.provider}."
 
 
+_search = chain_handler(_tool, name=NAME, seconds=SECONDS)
 TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_search)
 """The tool, which uses the services whose keys are set in the environment at each call."""

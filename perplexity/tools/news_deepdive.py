@@ -56,21 +56,19 @@ async def open_deepdive_runner_from_env(
     *,
     config: ProviderConfig,
     order: Sequence[str] = (),
-    on_attempt: OnAttempt = log_attempt,
 ) -> AsyncIterator[DeepDiveRunner]:
     """Open the providers and the deep-dive runner on them, and close their connections at the end.
 
-    PERSONA_NAME and PERSONA_PROMPT define the voice of the analysis. `on_attempt` is called after each attempt. Raises
-    InvalidRequest.
+    PERSONA_NAME and PERSONA_PROMPT define the voice of the analysis. Each attempt is logged. Raises InvalidRequest.
     """
     async with (
         open_providers(config, order=order) as providers,
         open_deepdive_runner(
             providers,
             config,
-            facts=Fallback(providers, on_attempt=on_attempt, limiter=config.limiter),
+            facts=Fallback(providers, limiter=config.limiter),
             persona=_persona(environ),
-            on_attempt=on_attempt,
+            on_attempt=log_attempt,
         ) as runner,
     ):
         yield runner
@@ -88,8 +86,8 @@ def with_reporting_services(runner: DeepDiveRunner, on_attempt: OnAttempt | None
 def _persona(environ: Mapping[str, str]) -> Persona:
     usual = Persona()
     return Persona(
-        name=environ.get("PERSONA_NAME", "").strip() or usual.name,
-        prompt=environ.get("PERSONA_PROMPT", "").strip() or usual.prompt,
+        name=first_variable(environ, "PERSONA_NAME") or usual.name,
+        prompt=first_variable(environ, "PERSONA_PROMPT") or usual.prompt,
     )
 
 

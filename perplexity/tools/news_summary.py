@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -12,11 +11,9 @@ from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
 from perplexity.news.summary import CATEGORIES, as_answer, default_to_past_day, format_time, news_stand_in, news_summary
 from perplexity.notes import no_news_text
-from perplexity.providers import open_providers
 from perplexity.providers.base import OnAttempt, Provider
-from perplexity.tools.base import Tool, chain_failure_text, failure_text
-from perplexity.tools.environment import usable_config, with_reporting
-from perplexity.tools.fallback_search import build_chain
+from perplexity.tools.base import Tool, chain_failure_text
+from perplexity.tools.environment import chain_handler, with_reporting
 from perplexity.tools.schemas import object_schema
 
 NAME = "news_summary"
@@ -66,15 +63,6 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
 
-async def _summarize(category: str, topic: str = "") -> str:
-    """Ask the services whose keys are set, and close every connection at the end."""
-    try:
-        usable = usable_config(os.environ)
-        async with open_providers(usable.config) as providers:
-            return await _tool(build_chain(providers), notes=usable.notes).handler(category, topic)
-    except PerplexityError as error:
-        return failure_text(NAME, error, seconds=SECONDS)
-
-
+_summarize = chain_handler(_tool, name=NAME, seconds=SECONDS)
 TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_summarize)
 """The tool, which uses the services whose keys are set in the environment at each call."""

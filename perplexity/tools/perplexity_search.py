@@ -25,7 +25,7 @@ from perplexity.models import SONAR, WITHOUT_SCHEMA
 from perplexity.notes import DEFAULT_MODEL, answer_notes
 from perplexity.providers.base import OnAttempt, log_attempt, report_attempts
 from perplexity.providers.perplexity import PerplexityProvider
-from perplexity.tools.base import Failure, Tool
+from perplexity.tools.base import Failure, Tool, with_argument_name
 from perplexity.tools.environment import lazy_tool
 from perplexity.tools.schemas import object_schema, schema_mismatch, validate_schema
 from perplexity.transport import Session
@@ -68,27 +68,6 @@ PARAMETERS = object_schema(
     },
     required=["query"],
 )
-
-
-def build_question(
-    query: str,
-    *,
-    model: str = DEFAULT_MODEL,
-    search_domain_filter: Sequence[str] | None = None,
-    search_recency_filter: Recency | None = None,
-    max_tokens: int = 1000,
-    response_format: Mapping[str, JSON] | None = None,
-) -> Question:
-    """Return the question. Raises InvalidRequest for an invalid schema, or one that the model does not support."""
-    return Question(
-        messages=(Message(role="user", content=query),),
-        model=model,
-        filters=Filters(domains=tuple(search_domain_filter or ()), recency=search_recency_filter),
-        resumable=False,
-        # In JSON, a whole number can be written as 1000.0.
-        max_tokens=int(max_tokens),
-        schema=None if response_format is None else _schema(response_format, model),
-    )
 
 
 def _schema(given: Mapping[str, JSON], model: str) -> Mapping[str, JSON]:
@@ -193,7 +172,6 @@ DESCRIPTION = """\
 Search the web using Perplexity AI with automatic citations.
 Provides real-time information with source attribution.
 Use this for research, fact-checking, and finding current information."""
-PROVIDER = PerplexityProvider.name
 _PARAMETERS = {"prompt": "query", "domain": "search_domain_filter", "recency": "search_recency_filter"}
 
 
@@ -225,18 +203,34 @@ def create_perplexity_search_tool(
         sleep=sleep,
     )
 
-    async def handler(query: str, **options: JSON) -> str:
+    async def handler(
+        query: str,
+        *,
+        model: str = DEFAULT_MODEL,
+        search_domain_filter: Sequence[str] | None = None,
+        search_recency_filter: Recency | None = None,
+        max_tokens: int = 1000,
+        response_format: Mapping[str, JSON] | None = None,
+    ) -> str:
         try:
-            question = build_question(query, **options)
+            question = Question(
+                messages=(Message(role="user", content=query),),
+                model=model,
+                filters=Filters(domains=tuple(search_domain_filter or ()), recency=search_recency_filter),
+                resumable=False,
+                # In JSON, a whole number can be written as 1000.0.
+                max_tokens=int(max_tokens),
+                schema=None if response_format is None else _schema(response_format, model),
+            )
             # On exit, an abandoned run is cancelled at the service while the session is still open.
             async with client:
-                with report_attempts(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
+                with report_attempts(PerplexityProvider.name, "answer", on_attempt=on_attempt, clock=clock) as attempt:
                     answer = attempt.record(await client.answer(question))
                     if question.schema is not None:
                         _require_schema(answer, question.schema)
             return encode_answer(answer, question, query=query)
         except PerplexityError as error:
-            return encode_failure(_with_tool_names(error), query=query)
+            return encode_failure(with_argument_name(error, _PARAMETERS), query=query)
 
     return _tool(handler)
 
@@ -247,13 +241,6 @@ def _require_schema(answer: Answer, schema: Mapping[str, JSON]) -> None:
         raise RunFailed(f"the JSON was cut off ({answer.incomplete}); it may need more max_tokens")
     if wrong := schema_mismatch(answer.text, schema):
         raise RunFailed(wrong)
-
-
-def _with_tool_names(error: PerplexityError) -> PerplexityError:
-    """Return the error with the name of the tool's parameter in place of the name of the filter."""
-    if isinstance(error, InvalidRequest) and error.field in _PARAMETERS and error.allowed is not None:
-        return InvalidRequest.for_field(_PARAMETERS[error.field], error.value, error.allowed)
-    return error
 
 
 def _argument_failure(wrong: str, arguments: Mapping[str, JSON]) -> Failure:

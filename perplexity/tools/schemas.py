@@ -186,10 +186,11 @@ def build_docstring(description: str, parameters: Mapping[str, JSON]) -> str:
 
     https://google.github.io/styleguide/pyguide.html#383-functions-and-methods
     """
-    listed = [
-        f"    {name} ({_type_name(_type(schema))}{'' if required else ', optional'}): {_description(schema)}"
-        for name, schema, required in _arguments(parameters)
-    ]
+    listed = []
+    for name, schema, required in _arguments(parameters):
+        kind = inspect.formatannotation(_type(schema)).replace("typing.", "")
+        about = " ".join(str(schema.get("description", "")).split())
+        listed.append(f"    {name} ({kind}{'' if required else ', optional'}): {about}")
     arguments = ["Args:", *listed, ""] if listed else []
     return "\n".join([description.strip(), "", *arguments, "Returns:", "    str: The result, as text for a model."])
 
@@ -224,11 +225,3 @@ def _type(schema: Mapping[str, JSON]) -> Any:
     if kind == "object":
         return dict[str, Any]
     return _TYPES.get(kind, Any) if isinstance(kind, str) else Any
-
-
-def _type_name(annotation: Any) -> str:
-    return inspect.formatannotation(annotation).replace("typing.", "")
-
-
-def _description(schema: Mapping[str, JSON]) -> str:
-    return " ".join(str(schema.get("description", "")).split())

@@ -36,7 +36,6 @@ PARAMETERS = object_schema(
 )
 SECONDS = 10.0
 MAX_RESULTS = 5
-PROVIDER = PerplexityProvider.name
 
 
 def create_web_search_tool(
@@ -57,15 +56,22 @@ def create_web_search_tool(
     InvalidRequest for an invalid value.
     """
     access = Access.from_environment(environ, api_key=api_key, base_url=base_url, open_timeout=open_timeout)
-    api = _api_client(access, session)
+    api = ApiClient(
+        transport=Transport(
+            access.api_key, base_url=access.base_url, session=session, open_timeout=access.open_timeout
+        ),
+        # No retries: the calling model can decide whether to ask again.
+        retries=Retrier(policy=RetryPolicy(attempts=1), sleep=asyncio.sleep, random=random.random),
+        now=time.time,
+    )
 
     async def handler(query: str) -> str:
         try:
-            with report_attempts(PROVIDER, "search", on_attempt=on_attempt, clock=clock) as attempt:
+            with report_attempts(PerplexityProvider.name, "search", on_attempt=on_attempt, clock=clock) as attempt:
                 request = Query(text=query, max_results=MAX_RESULTS, max_tokens_per_page=1024)
                 body = search.build(validate_query(request))
                 found = await api.request("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
-                attempt.record(replace(search.parse_results(found), provider=PROVIDER))
+                attempt.record(replace(search.parse_results(found), provider=PerplexityProvider.name))
         except PerplexityError as error:
             return failure_text(NAME, error, seconds=SECONDS)
         return encodable_text(encode(_limit(found["results"], MAX_RESULTS)))
@@ -81,17 +87,6 @@ def _limit(results: list[JSON], limit: int) -> list[JSON]:
         if room > 0:
             kept.append(result[:room] if isinstance(result, list) else result)
     return kept
-
-
-def _api_client(access: Access, session: Session) -> ApiClient:
-    """Return a client without retries: the calling model can decide whether to ask again."""
-    return ApiClient(
-        transport=Transport(
-            access.api_key, base_url=access.base_url, session=session, open_timeout=access.open_timeout
-        ),
-        retries=Retrier(policy=RetryPolicy(attempts=1), sleep=asyncio.sleep, random=random.random),
-        now=time.time,
-    )
 
 
 def _tool(handler: Callable[..., Awaitable[str]]) -> Tool:

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientSession
 
 from perplexity.cli.base import ProcessIO, UsageError
-from perplexity.cli.options import checked_config
+from perplexity.cli.services import checked_config
 from perplexity.client import Access, PerplexityClient
 from perplexity.errors import ConnectionFailed, InvalidRequest, MissingKey
 from perplexity.tools import TOOLS, create_agentic_web_search_tool

@@ -14,7 +14,7 @@ import pytest
 from mcp.types import TextContent
 
 from perplexity import __version__
-from perplexity.cli.options import timeouts
+from perplexity.cli.services import timeouts
 from perplexity.errors import InvalidRequest
 from perplexity.mcp_server.settings import HTTPSettings, http_settings_from_env, settings_from_env
 from perplexity.transport import USER_AGENT, named_proxy

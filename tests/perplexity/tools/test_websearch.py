@@ -11,8 +11,8 @@ import pytest
 from perplexity.errors import BillingError, ConnectionFailed, InvalidRequest
 from perplexity.fallback import Fallback
 from perplexity.tools import TOOLS, Failure, create_websearch_tool
-from perplexity.tools.environment import config_from_env
-from perplexity.tools.fallback_search import SECONDS, TOOL, build_chain
+from perplexity.tools.environment import build_chain, config_from_env
+from perplexity.tools.fallback_search import SECONDS, TOOL
 from perplexity.types import Answer, Question
 from tests.fakes.duckduckgo import FakeDuckDuckGo, PointDdgsAt
 from tests.fakes.perplexity import KEY, FakePerplexity, json_reply
@@ -56,7 +56,7 @@ async def test_an_answer_by_another_says_why_it_was_not_the_first() -> None:
 async def test_a_question_has_a_minute_of_which_others_get_their_share() -> None:
     first, second = FakeProvider("Perplexity", error=ConnectionFailed("no")), FakeProvider("Brave")
 
-    await create_websearch_tool(build_chain([first, second]))(query="why")
+    await create_websearch_tool(build_chain([first, second], seconds=SECONDS))(query="why")
 
     asked = [question.seconds for provider in (first, second) for question in provider.questions]
     assert asked == pytest.approx([60.0 - 8.0, 60.0], abs=1.0)
