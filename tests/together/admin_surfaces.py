@@ -17,7 +17,7 @@ from bot.features.digests.model import Digest
 from bot.features.digests.rendering import workspace_blocks, workspace_rows
 from bot.features.home.admin import USE_TABLES, admin_blocks, recorded_list
 from bot.features.home.store import AdminData, Recorded, Use, WorkspaceUse
-from bot.features.limits.command import NAMES, Limit, limits_message, limits_view
+from bot.features.limits import NAMES, Limit, limits_message, limits_view
 from bot.model.admin import BadAnswer, Feedback, Problem, ProviderStats, Rating
 from bot.model.audit import Entry
 from bot.model.message import OutgoingMessage

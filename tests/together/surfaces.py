@@ -40,8 +40,8 @@ from bot.commands.help import help_overview, text_message, too_many_open_message
 from bot.errors import UsageError
 from bot.features import ANSWER_PARTS, COMMANDS
 from bot.features.ask_about import question_view
-from bot.features.checking.command import _Message, checked_message, claims_messages, claims_view, reading_view
-from bot.features.deepdive.command import deepdive_messages, deepdive_progress_message, deepdive_started_message
+from bot.features.checking import _Message, checked_message, claims_messages, claims_view, reading_view
+from bot.features.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
 from bot.features.digests.model import Created, Digest, DigestAction, DigestList, DigestReport, Trigger, Updated
 from bot.features.digests.rendering import digest_failed_message, digest_messages, digest_result_message
 from bot.features.digests.rendering import home_blocks as digest_blocks

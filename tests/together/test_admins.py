@@ -47,7 +47,7 @@ from bot.features.home.store import (
     Use,
     WorkspaceUse,
 )
-from bot.features.limits.command import NAMES, Limit, limits_section
+from bot.features.limits import NAMES, Limit, limits_section
 from bot.model.admin import Problem
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from bot.features.checking.command import ProposalStore
+from bot.features.checking import ProposalStore
 from bot.model.spending import Budgets, Ended, Erased, Granted, OverBudget, Reservation
 from bot.storage.budgets import BudgetStore
 from bot.storage.ledger import Ledger

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
-from bot.features.limits.command import CHANGE_LIMITS, FOR_ADMINS, NAMES, SAVED, LimitName, LimitStore
+from bot.features.limits import CHANGE_LIMITS, FOR_ADMINS, NAMES, SAVED, LimitName, LimitStore
 from bot.settings import Settings
 from bot.storage import queries
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool

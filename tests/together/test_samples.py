@@ -28,8 +28,8 @@ from bot.commands.help import help_message
 from bot.features import ANSWER_PARTS, COMMANDS, data_requests
 from bot.features.ask_about import question_view
 from bot.features.budgets.command import budgets_section, budgets_view, spending_message
-from bot.features.checking.command import _Message, claims_messages, claims_view
-from bot.features.deepdive.command import deepdive_messages, deepdive_started_message
+from bot.features.checking import _Message, claims_messages, claims_view
+from bot.features.deepdive import deepdive_messages, deepdive_started_message
 from bot.features.digests.model import Digest, DigestReport, DigestSpec, Owner, Trigger
 from bot.features.digests.rendering import digest_failed_message, digest_messages, workspace_blocks
 from bot.features.digests.rendering import home_blocks as digest_blocks
@@ -38,7 +38,7 @@ from bot.features.feedback import feedback_view
 from bot.features.home.admin import admin_blocks
 from bot.features.home.page import home_blocks
 from bot.features.home.store import AdminData, HomeData, Recent, RunningQuestion, Use, WorkspaceUse
-from bot.features.limits.command import NAMES, Limit, limits_message, limits_section, limits_view
+from bot.features.limits import NAMES, Limit, limits_message, limits_section, limits_view
 from bot.features.settings.surface import SETTINGS_BUTTON, settings_message, settings_view
 from bot.features.sharing.preview import SharedAnswer, _Opened, share_view, shared_messages
 from bot.model.admin import ProviderStats

@@ -41,8 +41,8 @@ from bot.blocks.news import news_messages
 from bot.blocks.progress import broken_off_blocks, stopped_blocks
 from bot.blocks.sources import results_messages
 from bot.features import ANSWER_PARTS
-from bot.features.checking.command import claims_messages
-from bot.features.deepdive.command import deepdive_messages
+from bot.features.checking import claims_messages
+from bot.features.deepdive import deepdive_messages
 from bot.features.digests.rendering import digest_messages
 from bot.features.saving.document import result_file
 from bot.features.sharing.preview import SharedAnswer, shared_messages

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from bot.features import checking
-from bot.features.checking.command import NO_TEXT, OWN_SENTENCES
+from bot.features.checking import NO_TEXT, OWN_SENTENCES
 from bot.listeners.intake import MEMBERS_ONLY
 from bot.privacy.sent_requests import load_sent
 from tests.driver import Driver

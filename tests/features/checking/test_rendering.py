@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.features.checking.command import claims_messages
+from bot.features.checking import claims_messages
 from fake_slack.limits import check_message
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
 from perplexity.types import Source

@@ -10,7 +10,7 @@ import pytest
 from bot.commands.routing import route_message
 from bot.errors import UsageError
 from bot.features import COMMANDS
-from bot.features.deepdive.command import DEEPDIVE, DeepDiveRequest, answer
+from bot.features.deepdive import DEEPDIVE, DeepDiveRequest, answer
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.errors import RequestCancelled
 from tests.bot.commands.test_help import shown_text

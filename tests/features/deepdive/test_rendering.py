@@ -11,7 +11,7 @@ from hypothesis import given
 
 from bot.blocks.escaping import sanitize_message
 from bot.blocks.messages import texts_in
-from bot.features.deepdive.command import deepdive_messages, deepdive_progress_message
+from bot.features.deepdive import deepdive_messages, deepdive_progress_message
 from bot.model.message import Audience, OutgoingMessage
 from fake_slack.limits import check_message
 from perplexity.deepdive.report import assemble, render_sections
