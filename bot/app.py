@@ -255,7 +255,7 @@ class _Parts:
         )
         self.admission = Admission(
             chat=chat,
-            ours=lambda: self.installation.identity,
+            installation=self.installation,
             workspaces=self.workspaces,
             preferences=self.preferences_before_ack,
             profiles=self.profiles,

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from bot.blocks import escaping
 from bot.budgets import too_fast_sentence
@@ -244,17 +244,24 @@ UNCHECKED_SURFACES = frozenset({"digest"})
 """Surfaces whose askers are not checked: the owner of a digest was checked when setting it up."""
 
 
+class CurrentInstallation(Protocol):
+    """Says for which installation the current task acts."""
+
+    @property
+    def identity(self) -> Identity | None:
+        """The installation; None while it is unknown."""
+
+
 @dataclass(kw_only=True)
 class Admission:
     """Decides whose questions are answered: everyone's if `external` is true, otherwise only those of members.
 
-    `ours` returns the installation for which the current task acts, None while it is unknown. A channel's own setting
-    overrides `external`. People who are refused get a private message unless they only replied in a thread, and their
-    questions reach no provider. `clock` and `sleep` time the retries.
+    A channel's own setting overrides `external`. People who are refused get a private message unless they only
+    replied in a thread, and their questions reach no provider. `clock` and `sleep` time the retries.
     """
 
     chat: Chat
-    ours: Callable[[], Identity | None]
+    installation: CurrentInstallation
     workspaces: WorkspaceStore
     preferences: PreferenceStore
     profiles: Profiles
@@ -269,7 +276,7 @@ class Admission:
 
         Always False if `external` is true, or while the installation is unknown.
         """
-        ours = self.ours()
+        ours = self.installation.identity
         if self.external or ours is None:
             return False
         profile = self.profiles.cached(user_id)
@@ -297,7 +304,7 @@ class Admission:
 
         Raises database errors.
         """
-        ours = self.ours() or Identity(team_id=str(body.get("team_id") or ""))
+        ours = self.installation.identity or Identity(team_id=str(body.get("team_id") or ""))
         user_team = user_team_of(body)
         if ours.ids and is_other_workspace(user_team, ours=ours):
             team = RequestOrigin.from_body(body).team_id
@@ -306,7 +313,7 @@ class Admission:
     @property
     def installed(self) -> str | None:
         """Return the id of the installation; None while it is unknown."""
-        ours = self.ours()
+        ours = self.installation.identity
         return None if ours is None else ours.id
 
     async def refused(self, row: QuestionRow, *, user_team: str) -> Outcome | None:
@@ -349,7 +356,7 @@ class Admission:
         if self.external:
             return True
         try:
-            ours = self.ours()
+            ours = self.installation.identity
             team = "" if ours is None else ours.team_id
             user_team = await self.database_retry(
                 lambda: self.workspaces.user_team(user_id, seconds=USER_TEAM_SECONDS, team_id=team)
@@ -392,7 +399,7 @@ class Admission:
         """
         end, pause = self.clock() + seconds, 0.5
         while True:
-            ours = self.ours() or Identity(team_id=team_id)
+            ours = self.installation.identity or Identity(team_id=team_id)
             try:
                 profile = await self.profiles.get(user_id)
             except FAILURES as error:

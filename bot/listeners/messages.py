@@ -211,7 +211,17 @@ async def _continues_thread(event: MessageEvent, context: ListenerContext) -> bo
 async def _receive_question(
     question: NewQuestion, event: MessageEvent, body: dict[str, Any], context: ListenerContext, *, redelivered: bool
 ) -> BoltResponse | None:
-    received = await _submit(question, body, context)
+    try:
+        # The workers need the sender's workspace if it is not the app's.
+        record = context.intake.record_sender(body, question.user_id)
+        await context.intake.within_ack_deadline(record, seconds=RECORD_SECONDS)
+    except DATABASE_UNAVAILABLE:
+        received = Received.FAILED
+    else:
+        place = await context.intake.submit(question)
+        received = place.received
+        if received is Received.NEW:
+            context.intake.show_place(question, place, None)
     silent = received is Received.THREAD_FULL or (redelivered and received is Received.FAILED)
     refused = None if silent else await context.intake.refusal(received, question, not_saved=NOT_SAVED)
     if refused is not None:
@@ -233,22 +243,6 @@ async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
         if (row := await context.questions.get(question_id)) is not None:
             context.metrics.settled(command=row.command, state="withdrawn")
             log.info("question.withdrawn", extra=row.ids)
-
-
-async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Received:
-    """Save the sender's workspace for the workers, if it is not the app's; then submit the question.
-
-    If the question has to wait, its asker sees how many questions are ahead of it.
-    """
-    try:
-        record = context.intake.record_sender(body, question.user_id)
-        await context.intake.within_ack_deadline(record, seconds=RECORD_SECONDS)
-    except DATABASE_UNAVAILABLE:
-        return Received.FAILED
-    place = await context.intake.submit(question)
-    if place.received is Received.NEW:
-        context.intake.show_place(question, place, None)
-    return place.received
 
 
 def parse_event(body: dict[str, Any]) -> MessageEvent | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.listeners.installation import Installation
 from bot.listeners.intake import MAX_PAUSE_SECONDS, MAX_WAIT_SECONDS, Admission
 from bot.model.membership import Affiliation
 from bot.slack.messages import Chat
@@ -39,7 +40,7 @@ async def setup(database: str) -> AsyncIterator[Setup]:
         workspaces = WorkspaceStore(pool)
         admission = Admission(
             chat=Chat(client),
-            ours=lambda: None,
+            installation=Installation(client=client, workspaces=workspaces, token_hash="x"),
             workspaces=workspaces,
             preferences=PreferenceStore(pool),
             profiles=Profiles(client, clock=time.clock),
