@@ -293,8 +293,7 @@ class Ledger:
 
     async def told(self, notice: BudgetNotice, *, reached: bool = True) -> None:
         """Record that a notice was sent; if `reached` is false, no admin got the notice, and it must be sent again."""
-        place = {name: getattr(notice, name) for name in ("team_id", "scope", "subject", "period")}
-        await self._pool.execute(_TOLD, place | {"told": notice.percent if reached else 0})
+        await self._pool.execute(_TOLD, vars(notice) | {"told": notice.percent if reached else 0})
 
     def _end_later(self, seconds: float) -> None:
         if self._later is None:

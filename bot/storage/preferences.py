@@ -34,16 +34,18 @@ def _statements(
     `by` is the column that names who has changed the settings, empty if the table has none.
     """
     columns = (*key, by) if by else key
+    values = ", ".join(f"%({column})s" for column in columns)
+    names_person = f", {by} = %({by})s" if by else ""
+    found = " AND ".join(f"{column} = %({column})s" for column in key)
     read = f"""
-        INSERT INTO {table} ({", ".join(columns)}, settings)
-        VALUES ({", ".join(f"%({one})s" for one in columns)}, '{{}}')
+        INSERT INTO {table} ({", ".join(columns)}, settings) VALUES ({values}, '{{}}')
         ON CONFLICT ({", ".join(key)}) DO UPDATE SET settings = {table}.settings
         RETURNING settings
     """
     change = f"""
         UPDATE {table}
-        SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), at = now(){f", {by} = %({by})s" if by else ""}
-        WHERE {" AND ".join(f"{one} = %({one})s" for one in key)}
+        SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), at = now(){names_person}
+        WHERE {found}
         RETURNING settings
     """
     return read, change

@@ -282,10 +282,8 @@ class Lanes:
         name, kind = lane.partition(":")[0].split(".", 1)
         configured = self.limits.get((name, cast("CallKind", kind)))
         limits = configured or default_limits(name, cast("CallKind", kind))
-        values = {
+        values = vars(limits) | {
             "lane": lane,
-            "per_second": limits.per_second,
-            "per_minute": limits.per_minute,
             "source": "set" if configured else "tier",
             "stands_in": kind != "search" and name in {one.lower() for one in self.stand_ins},
         }
@@ -482,8 +480,7 @@ class QuestionStore:
 
     async def rate_wait(self, question: NewQuestion | Asker) -> RateWait | None:
         """Return how long a question that came too fast has to wait, and why; None if it need not wait any longer."""
-        place = {name: getattr(question, name) for name in ("team_id", "user_id", "channel_id")}
-        row = await self._pool.fetch_one(queries.RATE_WAIT, place | vars(self._share))
+        row = await self._pool.fetch_one(queries.RATE_WAIT, vars(question) | vars(self._share))
         return RateWait(**row) if row and row["seconds"] else None
 
     async def open_questions(self, *, team_id: str, user_id: str, most: int = 10) -> list[OpenQuestion]:
@@ -567,10 +564,7 @@ class QuestionStore:
 
     async def turns(self, row: QuestionRow) -> list[Turn]:
         """Return the answered questions before this one in its conversation, oldest first."""
-        values = {
-            name: getattr(row, name) for name in ("user_id", "conversation", "received_at", "team_id", "channel_id")
-        }
-        rows = await self._pool.fetch_all(queries.TURNS, values | {"most": LISTED_TURNS})
+        rows = await self._pool.fetch_all(queries.TURNS, vars(row) | {"most": LISTED_TURNS})
         return [Turn(ts=message_ts(row.pop("delivery_key"), row.pop("received_at")), **row) for row in rows]
 
     async def asked_directly(self, *, team_id: str, channel_id: str, user_id: str, most: int) -> list[tuple[str, str]]:
@@ -610,21 +604,14 @@ class QuestionStore:
         `uses` and `unconfirmed` are those of the first post, as in `mark_sending`. If nothing is posted, pass their
         current values.
         """
-        messages = Jsonb([_kept(message) for message in outcome.messages])
-        return await self._changed(
-            queries.KEEP_MESSAGES,
-            row,
-            messages=messages,
-            outcome=outcome.state,
-            uses=uses,
-            unconfirmed=unconfirmed,
-            remembered=None if outcome.remembered is None else storable(outcome.remembered),
-            result=None if outcome.result is None else Jsonb(outcome.result),
-            public=outcome.public,
-            sent=outcome.sent,
-            replaced=list(outcome.replaced),
-            **outcome.figures,
-        )
+        values = vars(outcome) | {
+            "messages": Jsonb([_kept(message) for message in outcome.messages]),
+            "outcome": outcome.state,
+            "remembered": None if outcome.remembered is None else storable(outcome.remembered),
+            "result": None if outcome.result is None else Jsonb(outcome.result),
+            "replaced": list(outcome.replaced),
+        }
+        return await self._changed(queries.KEEP_MESSAGES, row, uses=uses, unconfirmed=unconfirmed, **values)
 
     async def keep_stopped(self, row: QuestionRow, result: dict[str, Any] | None) -> None:
         """Save the written part of a stopped answer."""

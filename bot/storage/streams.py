@@ -206,8 +206,7 @@ class StreamLog:
 
     async def known(self, row: QuestionRow) -> set[str]:
         """Return the `ts` of the streamed messages of all questions in the thread of this question."""
-        values = {"team_id": row.team_id, "channel_id": row.channel_id, "thread_ts": row.thread_ts}
-        return {one["ts"] for one in await self._pool.fetch_all(KNOWN, values)}
+        return {one["ts"] for one in await self._pool.fetch_all(KNOWN, vars(row))}
 
     async def _one(self, query: LiteralString, row: QuestionRow, *, shown: int) -> dict[str, Any]:
         return await self._pool.fetch_one(query, self._values(row, shown=shown), prepare=True) or {}
