@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.driver import Driver
 from tests.house.trace import trace
 
-TO_ACK, TO_ANSWER = 30, 86
-"""How many files at most: `python -m tests.house.trace` finds 29 and 83, and a busy machine one or two more."""
+TO_ACK, TO_ANSWER = 20, 65
+"""How many files at most: `python -m tests.house.trace` finds 19 and 62, and a busy machine one or two more."""
 
 
 async def test_a_question_passes_few_files(harness: Driver) -> None:
