@@ -606,7 +606,7 @@ class StopWatcher:
             result: Result = await own.task
         except asyncio.CancelledError:
             if own.ended_by == "pause":
-                raise SpendingPaused(SPENDING_PAUSED) from None
+                raise SpendingPaused(_(SPENDING_PAUSED)) from None
             if own.ended_by == "loss":
                 raise RequestCancelled("the question was stopped, or is another worker's") from None
             raise

@@ -43,3 +43,17 @@ async def test_a_pause_ends_an_answer_that_is_being_written(harness: Driver, ser
     async with asyncio.timeout(5):
         while not services.perplexity.served[0].left:  # noqa: ASYNC110 - the other end of a connection
             await asyncio.sleep(0.02)
+
+
+async def test_a_pause_is_explained_in_german(harness: Driver, services: Services) -> None:
+    harness.slack.workspace.admins.add("U1")
+    harness.slack.workspace.profiles["U1"] = {"locale": "de-DE"}
+    services.perplexity.hold()
+    await harness.ask("/ask why", trigger="a")
+    await services.perplexity.wait_for(1)
+
+    await harness.ask("/pplx pause", trigger="p")
+
+    await harness.wait_until_settled(1)
+    assert "Ein Admin hat" in harness.slack.posts[-1].shown_text
+    services.perplexity.release()
