@@ -1,4 +1,4 @@
-"""A click on a button or a choice in a menu, handled in time for its acknowledgement."""
+"""A click on a button or a choice in a menu, handled in time for its acknowledgement; the files that clicks ask for."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.answer import question_of_block
+from bot.blocks.escaping import clean
 from bot.blocks.messages import without_blocks
 from bot.commands.base import Command
 from bot.commands.help import text_message
@@ -21,11 +23,12 @@ from bot.errors import UsageError
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import MEMBERS_ONLY
 from bot.model.membership import click_team_ids, team_of
-from bot.model.message import Audience, OutgoingMessage
+from bot.model.message import Audience, MarkdownFile, OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow, Received
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.translation import N_
 from bot.translation import gettext as _
+from bot.worker.background import FileUploader
 
 UNKNOWN_ANSWER = N_("I no longer have this answer. Please ask the question again.")
 TEXT_DELETED = N_("I no longer keep the text of this question and its answer. Please ask it again.")
@@ -309,3 +312,54 @@ def is_public(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> bool:
 def command_of(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
     """Return the command of a question; None if this version has no such command."""
     return next((command for command in commands if command.name == row.command), None)
+
+
+MAX_TITLE = 120
+MAX_NAME = 60
+"""The most characters of a file's title, and of its name without beginning and ending."""
+
+SAME_FILE_SECONDS = 60.0
+"""Clicks of one user on one file within this time count as one."""
+
+
+def markdown_file(subject: str, *, beginning: str, title: str, content: str) -> MarkdownFile:
+    """Return a Markdown file, whose name is `beginning` and the words of its subject."""
+    words = re.sub(r"\W+", "-", subject.lower()).strip("-")[:MAX_NAME] or "report"
+    return MarkdownFile(name=f"{beginning}-{words}.md", title=title[:MAX_TITLE], content=clean(content))
+
+
+async def send_file(
+    file: MarkdownFile,
+    row: QuestionRow,
+    click: Click,
+    context: ListenerContext,
+    files: FileUploader,
+    *,
+    what: str,
+) -> ClickReply:
+    """Return the reply to a click on a file of a question; the file is sent after the reply.
+
+    If the user asked for the file a moment ago, the reply says so, and nothing is sent. `what` names the file in the
+    reply.
+    """
+    if not await files.requests.request_file(row.id, click.user, seconds=SAME_FILE_SECONDS):
+        return text_reply(_("You asked for this file a moment ago. Look for it in our direct messages."))
+
+    async def report_failure(text: str) -> None:
+        with suppress(*DATABASE_UNAVAILABLE):
+            await files.requests.cancel_file_request(row.id, click.user)
+        await context.replies.reply_privately(click.response_url, text_message(text))
+
+    upload = partial(
+        files.send,
+        file,
+        click.user,
+        on_failure=lambda: report_failure(
+            _("Slack rejected the file. Please tell an admin, who can check my permission to send files.")
+        ),
+        on_refusal=lambda: report_failure(_(MEMBERS_ONLY)),
+    )
+    return ClickReply(
+        message=text_message(_("I’ll send you {what} as a file, in our direct messages.").format(what=_(what))),
+        after=lambda: context.start(upload()),
+    )

@@ -353,12 +353,9 @@ class AdminList:
     https://docs.slack.dev/reference/methods/users.list
     """
 
-    def __init__(
-        self, client: AsyncWebClient, *, clock: Callable[[], float] = time.monotonic, most: int = MAX_WORKSPACES
-    ) -> None:
+    def __init__(self, client: AsyncWebClient, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._clock = clock
-        self._most = most
         self._known: OrderedDict[tuple[str, str], tuple[Sequence[str] | None, float]] = OrderedDict()
 
     async def read(self, team_id: str) -> Sequence[str] | None:
@@ -375,7 +372,7 @@ class AdminList:
             listed, seconds = [] if closed else None, LIST_AGAIN_SECONDS
         self._known[workspace] = (listed, self._clock() + seconds)
         self._known.move_to_end(workspace)
-        if len(self._known) > self._most:
+        if len(self._known) > MAX_WORKSPACES:
             self._known.popitem(last=False)
         return listed
 
@@ -408,10 +405,9 @@ class ChannelManagers:
     https://docs.slack.dev/reference/methods/conversations.info
     """
 
-    def __init__(self, client: AsyncWebClient, *, admins: Admins, most: int = MAX_PROFILES) -> None:
+    def __init__(self, client: AsyncWebClient, *, admins: Admins) -> None:
         self._client = client
         self._admins = admins
-        self._most = most
         self._creators: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     async def management(self, user_id: str, channel_id: str) -> Management:
@@ -436,6 +432,6 @@ class ChannelManagers:
         if not isinstance(creator, str) or not creator:
             return None
         self._creators[key] = creator
-        if len(self._creators) > self._most:
+        if len(self._creators) > MAX_PROFILES:
             self._creators.popitem(last=False)
         return creator

@@ -50,7 +50,7 @@ from bot.features.home.store import HomeData, Recent, RunningQuestion
 from bot.features.saving.document import result_file
 from bot.features.settings.surface import settings_message, settings_view
 from bot.features.sharing.preview import SharedAnswer, _Opened, share_view, shared_messages
-from bot.listeners.files import markdown_file
+from bot.listeners.clicks import markdown_file
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import (
     AnswerButtons,

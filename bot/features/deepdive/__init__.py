@@ -42,9 +42,17 @@ from bot.commands.parsing import (
 )
 from bot.errors import UsageError
 from bot.feature import Core, Feature, Running
-from bot.listeners.clicks import Click, ClickReply, button, clicked_question, may_see, text_reply
+from bot.listeners.clicks import (
+    Click,
+    ClickReply,
+    button,
+    clicked_question,
+    markdown_file,
+    may_see,
+    send_file,
+    text_reply,
+)
 from bot.listeners.context import ListenerContext
-from bot.listeners.files import markdown_file, send_file
 from bot.model.message import Audience, Block, MarkdownFile, OutgoingMessage
 from bot.model.question import AnswerButtons, QuestionRow
 from bot.preferences import Preferred

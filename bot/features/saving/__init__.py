@@ -20,10 +20,10 @@ from bot.listeners.clicks import (
     command_of,
     may_see,
     menu,
+    send_file,
     text_reply,
 )
 from bot.listeners.context import ListenerContext
-from bot.listeners.files import send_file
 from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
 from bot.translation import N_

@@ -12,9 +12,8 @@ from contextlib import suppress
 from bot.blocks.elements import link, section
 from bot.blocks.escaping import WORD_JOINER
 from bot.commands.help import text_message
-from bot.listeners.clicks import Click, ClickReply, text_reply
+from bot.listeners.clicks import SAME_FILE_SECONDS, Click, ClickReply, text_reply
 from bot.listeners.context import ListenerContext
-from bot.listeners.files import SAME_FILE_SECONDS
 from bot.listeners.intake import MEMBERS_ONLY
 from bot.model.message import MarkdownFile, OutgoingMessage
 from bot.model.question import QuestionRow

@@ -9,7 +9,7 @@ from datetime import datetime
 from bot.blocks.answer import EMPTY
 from bot.blocks.escaping import clean, one_line, shorten
 from bot.blocks.words import utc_minute
-from bot.listeners.files import markdown_file
+from bot.listeners.clicks import markdown_file
 from bot.model.message import MarkdownFile
 from bot.model.question import Result, SearchPage
 from bot.translation import N_, figures, money, ngettext
