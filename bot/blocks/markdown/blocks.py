@@ -18,9 +18,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import accumulate, pairwise, repeat
 from typing import NamedTuple
 
@@ -137,39 +136,17 @@ _INFO = re.compile(r"\{?\.?(?P<language>[\w+#-]{1,30})(?:[ \t]*(?P<more>[:{,][^\
 _SPECIAL = frozenset({BlockKind.HEADING, BlockKind.FENCE, BlockKind.INDENTED, BlockKind.TABLE, BlockKind.RULE})
 
 
-class Form(StrEnum):
-    """The kind of a segment."""
-
-    HEADING = "heading"
-    TEXT = "text"
-    LIST = "list"
-    QUOTE = "quote"
-    FENCE = "fence"
-    TABLE = "table"
-    RULE = "rule"
-
-
-_FORMS = {
-    BlockKind.PARAGRAPH: Form.TEXT,
-    BlockKind.HEADING: Form.HEADING,
-    BlockKind.LIST: Form.LIST,
-    BlockKind.QUOTE: Form.QUOTE,
-    BlockKind.FENCE: Form.FENCE,
-    BlockKind.INDENTED: Form.FENCE,
-    BlockKind.TABLE: Form.TABLE,
-    BlockKind.RULE: Form.RULE,
-}
-RICH_TEXT_KINDS = frozenset({Form.TEXT, Form.LIST, Form.QUOTE})
-"""Forms that Slack renders into one rich text together with their neighbours."""
+RICH_TEXT_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.LIST, BlockKind.QUOTE})
+"""Kinds that Slack renders into one rich text together with their neighbours."""
 
 
 class MarkdownBlock(NamedTuple):
-    """A segment, which is one top-level block. `text` is its Markdown, for a fence only its content.
+    """A segment, which is one top-level block. `text` is its Markdown, for code (of the kind `FENCE`) only its content.
 
     Inside a list or a quote, `headings` counts the headings, and `special` all blocks that Slack renders separately.
     """
 
-    form: Form
+    kind: BlockKind
     text: str
     language: str = ""
     headings: int = 0
@@ -178,10 +155,9 @@ class MarkdownBlock(NamedTuple):
     @property
     def markdown(self) -> str:
         """Return the segment as Markdown that is complete on its own."""
-        if self.form is not Form.FENCE:
+        if self.kind is not BlockKind.FENCE:
             return self.text
-        longest = max(map(len, re.findall("`+", self.text)), default=0) if "```" in self.text else 0
-        fence = "`" * max(3, longest + 1)
+        fence = "`" * max(3, _longest_run(self.text) + 1)
         return f"{fence}{self.language}\n{self.text}\n{fence}"
 
 
@@ -211,25 +187,25 @@ def _segments(document: Document, blocks: Sequence[Block]) -> list[MarkdownBlock
     first = blocks[0]
     match first.kind:
         case BlockKind.PARAGRAPH:
-            return [MarkdownBlock(Form.TEXT, document.stretch(first.start, first.end).strip())]
+            return [MarkdownBlock(BlockKind.PARAGRAPH, document.stretch(first.start, first.end).strip())]
         case BlockKind.HEADING:
             return [_heading(first)]
         case BlockKind.FENCE | BlockKind.INDENTED:
             return [_fence(first)]
         case BlockKind.RULE:
-            return [MarkdownBlock(Form.RULE, "---")]
+            return [MarkdownBlock(BlockKind.RULE, "---")]
         case BlockKind.TABLE:
             tables = narrow(document.stretch(first.start, first.end).split("\n"))
-            return [MarkdownBlock(Form.TABLE, table.markdown) for table in tables]
-    return [_holding(_FORMS[first.kind], document.stretch(first.start, first.end).rstrip(), blocks)]
+            return [MarkdownBlock(BlockKind.TABLE, table.markdown) for table in tables]
+    return [_holding(first.kind, document.stretch(first.start, first.end).rstrip(), blocks)]
 
 
 def _heading(block: Block) -> MarkdownBlock:
     content = " ".join(block.content.split())
     if len(content) > LONGEST_HEADING:
-        return MarkdownBlock(Form.TEXT, as_plain_paragraph(content))
+        return MarkdownBlock(BlockKind.PARAGRAPH, as_plain_paragraph(content))
     level = len(block.markup) if block.markup.startswith("#") else "=-".index(block.markup) + 1
-    return MarkdownBlock(Form.HEADING, f"{'#' * level} {content}" if content else "")
+    return MarkdownBlock(BlockKind.HEADING, f"{'#' * level} {content}" if content else "")
 
 
 def _fence(block: Block) -> MarkdownBlock:
@@ -239,13 +215,12 @@ def _fence(block: Block) -> MarkdownBlock:
         info = _INFO.fullmatch(language)
         language, more = (info["language"], info["more"] or "") if info else ("", language)
         content = f"{more}\n{content}" if more else content
-    return MarkdownBlock(Form.FENCE, content, language)
+    return MarkdownBlock(BlockKind.FENCE, content, language)
 
 
-def _holding(form: Form, text: str, blocks: Sequence[Block]) -> MarkdownBlock:
+def _holding(kind: BlockKind, text: str, blocks: Sequence[Block]) -> MarkdownBlock:
     special = [block.kind for block in blocks if block.kind in _SPECIAL]
-    headings = special.count(BlockKind.HEADING)
-    return MarkdownBlock(form, text, headings=headings, special=len(special))
+    return MarkdownBlock(kind, text, headings=special.count(BlockKind.HEADING), special=len(special))
 
 
 def list_items(segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
@@ -254,7 +229,7 @@ def list_items(segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
     starts = [index for index, block in enumerate(blocks) if block.kind is BlockKind.ITEM and block.depth == 1]
     for start, end in pairwise([*starts, len(blocks)]):
         source = "\n".join(lines[blocks[start].start : blocks[start].end]).rstrip()
-        yield _holding(Form.LIST, source, blocks[start:end])
+        yield _holding(BlockKind.LIST, source, blocks[start:end])
 
 
 def flatten(text: str) -> str:
@@ -470,11 +445,11 @@ class Splitter:
         """Return the segment, or its pieces in order."""
         if self._fits(segment):
             return [segment]
-        return list(self._ways()[segment.form](segment))
+        return list(self._pieces(segment))
 
     def weigh(self, segment: MarkdownBlock) -> int:
         """Return an upper bound of the size that Slack counts for a segment, including the blank line before it."""
-        headings = segment.headings + (segment.form is Form.HEADING)
+        headings = segment.headings + (segment.kind is BlockKind.HEADING)
         return max_size(segment.markdown, self.addresses) + HEADING * headings + 2
 
     def repeats_header(self, table: MarkdownTable) -> bool:
@@ -482,31 +457,31 @@ class Splitter:
         return self._header(table) <= self.limit // 2
 
     def _header(self, table: MarkdownTable) -> int:
-        return self.weigh(MarkdownBlock(Form.TABLE, table.with_rows(()).markdown))
+        return self.weigh(MarkdownBlock(BlockKind.TABLE, table.with_rows(()).markdown))
 
     def _fits(self, segment: MarkdownBlock) -> bool:
         return self.weigh(segment) <= self.limit and 2 * segment.special < PART_BLOCKS
 
-    def _ways(self) -> dict[Form, Callable[[MarkdownBlock], Iterator[MarkdownBlock]]]:
-        nested = self.depth < _DEEPEST
-        return {
-            Form.HEADING: self._text,
-            Form.TEXT: self._text,
-            Form.RULE: self._text,
-            Form.LIST: self._list if nested else self._flat,
-            Form.QUOTE: self._quote if nested else self._flat,
-            Form.FENCE: self._fence,
-            Form.TABLE: self._table,
-        }
+    def _pieces(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
+        is_nested = self.depth == _DEEPEST
+        match segment.kind:
+            case BlockKind.FENCE:
+                return self._fence(segment)
+            case BlockKind.TABLE:
+                return self._table(segment)
+            case BlockKind.LIST if not is_nested:
+                return self._list(segment)
+            case BlockKind.QUOTE if not is_nested:
+                return self._quote(segment)
+            case BlockKind.LIST | BlockKind.QUOTE:
+                return self._text(flatten(segment.text))
+        return self._text(segment.text)
 
-    def _text(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
+    def _text(self, text: str) -> Iterator[MarkdownBlock]:
         # Room for the joiner of `as_plain_paragraph` and the blank line in between.
-        for piece in split_text(segment.text, limit=self.limit - 8, addresses=self.addresses):
+        for piece in split_text(text, limit=self.limit - 8, addresses=self.addresses):
             if piece.strip():
-                yield MarkdownBlock(form=Form.TEXT, text=as_plain_paragraph(piece))
-
-    def _flat(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
-        yield from self._text(MarkdownBlock(form=Form.TEXT, text=flatten(segment.text)))
+                yield MarkdownBlock(BlockKind.PARAGRAPH, as_plain_paragraph(piece))
 
     def _fence(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
         frame = self.weigh(segment._replace(text="")) + 2 * _longest_run(segment.text)
@@ -520,9 +495,9 @@ class Splitter:
         inner = replace(self, limit=self.limit // 4, depth=self.depth + 1)
         for piece in inner.pieces(_QUOTE.sub("", segment.text)):
             quoted = "\n".join(f"> {line}" for line in piece.markdown.split("\n"))
-            heading, flowing = piece.form is Form.HEADING, piece.form in RICH_TEXT_KINDS
+            heading, flowing = piece.kind is BlockKind.HEADING, piece.kind in RICH_TEXT_KINDS
             yield MarkdownBlock(
-                form=Form.QUOTE,
+                kind=BlockKind.QUOTE,
                 text=quoted,
                 headings=piece.headings + heading,
                 special=piece.special + (not flowing),
@@ -554,8 +529,8 @@ class Splitter:
         inner = replace(self, limit=self.limit - 16, depth=self.depth + 1)
         body = re.sub(rf"^ {{1,{start}}}", "", item[start:], flags=re.MULTILINE) if start else item
         for index, piece in enumerate(inner.pieces(body)):
-            first = sign is not None and index == 0 and piece.form is Form.TEXT
-            yield MarkdownBlock(Form.LIST, f"{item[:start].rstrip()} {piece.text}") if first else piece
+            first = sign is not None and index == 0 and piece.kind is BlockKind.PARAGRAPH
+            yield MarkdownBlock(BlockKind.LIST, f"{item[:start].rstrip()} {piece.text}") if first else piece
 
     def pieces(self, text: str) -> Iterator[MarkdownBlock]:
         """Yield the segments of a text, split where needed."""
@@ -566,24 +541,19 @@ class Splitter:
         """Split between rows and repeat the header; a table with a row that is too long becomes lines of text."""
         table = normalize(segment.text.split("\n"))
         room = self.limit - self._header(table)
-        rows = [MarkdownBlock(form=Form.TABLE, text=line) for line in table.lines]
+        rows = [MarkdownBlock(kind=BlockKind.TABLE, text=line) for line in table.lines]
         if not rows or not self.repeats_header(table) or max(map(self.weigh, rows)) > room:
             for row in (table.header, *table.rows):
-                yield from self._row(row)
+                yield from self._text(as_text(row))
             return
-        start = 0
+        header = table.with_rows(()).markdown
         for group in self._groups(rows, room):
-            part = table.with_rows(table.rows[start : start + len(group)])
-            yield MarkdownBlock(Form.TABLE, part.markdown)
-            start += len(group)
-
-    def _row(self, row: Row) -> Iterator[MarkdownBlock]:
-        yield from self._text(MarkdownBlock(form=Form.TEXT, text=as_text(row)))
+            yield MarkdownBlock(BlockKind.TABLE, "\n".join([header, *(row.text for row in group)]))
 
 
 def _one_list(items: Sequence[MarkdownBlock]) -> MarkdownBlock:
     return MarkdownBlock(
-        form=Form.LIST,
+        kind=BlockKind.LIST,
         text="\n".join(item.text for item in items),
         headings=sum(item.headings for item in items),
         special=sum(item.special for item in items),

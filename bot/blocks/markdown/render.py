@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import cast
 
 from bot.blocks.escaping import break_mentions, neutralize, one_line
 from bot.blocks.markdown.blocks import (
@@ -25,7 +24,6 @@ from bot.blocks.markdown.blocks import (
     PART_BLOCKS,
     RICH_TEXT_KINDS,
     Addresses,
-    Form,
     MarkdownBlock,
     Splitter,
     joined,
@@ -72,19 +70,21 @@ def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX
     LaTeX is made readable first. Each part weighs at most `limit` (see `Splitter.weigh`), and Slack makes at most 36
     blocks of it.
     """
-    document = directed(readable(document))
     splitter = Splitter(limit=limit, addresses=addresses)
-    whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
-    pieces = [piece for segment in whole for piece in splitter.split(segment)]
+    pieces = [piece for segment in _shown(document, splitter) for piece in splitter.split(segment)]
     return [Part(stretches=render(joined(run), addresses)) for run in _runs(pieces, splitter)]
 
 
 def render_whole(document: Document, addresses: Addresses) -> str:
     """Render a text with placeholders as one part of any length."""
-    document = directed(readable(document))
-    splitter = Splitter(limit=MAX_BLOCK, addresses=addresses)
-    whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
+    whole = _shown(document, Splitter(limit=MAX_BLOCK, addresses=addresses))
     return "".join([stretch for _, stretch in render(joined(whole), addresses)])
+
+
+def _shown(document: Document, splitter: Splitter) -> list[MarkdownBlock]:
+    """Return the segments of a text with readable LaTeX, the direction of its lines marked, and no long table."""
+    found = segments(directed(readable(document)))
+    return [small for segment in found for small in _short_tables(segment, splitter)]
 
 
 def render(document: Document, addresses: Addresses) -> tuple[tuple[bool, str], ...]:
@@ -111,70 +111,47 @@ def _code(text: str) -> str:
 def _block_sums(pieces: Sequence[MarkdownBlock]) -> list[int]:
     """Return the most blocks that Slack makes of the first n segments, for every n from 0."""
     # Slack joins neighbours such as texts and lists into one block; a special block inside them splits it again.
-    flows = [False, *(piece.form in RICH_TEXT_KINDS for piece in pieces)]
+    flows = [False, *(piece.kind in RICH_TEXT_KINDS for piece in pieces)]
     runs = (not (before and after) for before, after in pairwise(flows))
     return list(accumulate((run + 2 * piece.special for run, piece in zip(runs, pieces, strict=True)), initial=0))
 
 
 def _short_tables(segment: MarkdownBlock, splitter: Splitter) -> Iterator[MarkdownBlock]:
-    is_long = segment.form is Form.TABLE and segment.text.count("\n") > MOST_ROWS + 1
+    is_long = segment.kind is BlockKind.TABLE and segment.text.count("\n") > MOST_ROWS + 1
     table = normalize(segment.text.split("\n")) if is_long else None
     if table is None or not splitter.repeats_header(table):
         yield segment
         return
     for start in range(0, len(table.rows) or 1, MOST_ROWS):
-        yield MarkdownBlock(Form.TABLE, table.with_rows(table.rows[start : start + MOST_ROWS]).markdown)
+        yield MarkdownBlock(BlockKind.TABLE, table.with_rows(table.rows[start : start + MOST_ROWS]).markdown)
 
 
 def _runs(pieces: Sequence[MarkdownBlock], splitter: Splitter) -> Iterator[Sequence[MarkdownBlock]]:
-    plan = _Layout.of(pieces, splitter)
+    """Yield the segments in runs that each fit into one part."""
+    weights = list(accumulate(map(splitter.weigh, pieces), initial=0))
+    blocks = _block_sums(pieces)
     start = 0
     for end in range(1, len(pieces) + 1):
-        while start < end - 1 and not plan.fits(start, end):
-            cut = plan.best_end(start, end - 1)
+        # Slack may join the first segment of a run with the segment before the run, and the sums then count no block
+        # for the first segment. At the beginning of a part, it needs a block, so one block is kept spare.
+        while start < end - 1 and (
+            weights[end] - weights[start] > splitter.limit or blocks[end] - blocks[start] >= PART_BLOCKS
+        ):
+            cut = _best_end(pieces, weights, start, end - 1, splitter.limit // 3)
             yield pieces[start:cut]
             start = cut
     if pieces:
         yield pieces[start:]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Layout:
-    """The weight and the number of blocks of any run of segments.
-
-    `weights[n]` and `blocks[n]` are the sums for the first n segments. `room` is the most that a part may weigh.
-    """
-
-    pieces: Sequence[MarkdownBlock]
-    weights: Sequence[int]
-    blocks: Sequence[int]
-    room: int
-
-    @classmethod
-    def of(cls, pieces: Sequence[MarkdownBlock], splitter: Splitter) -> _Layout:
-        weights = accumulate((splitter.weigh(piece) for piece in pieces), initial=0)
-        return cls(pieces=pieces, weights=list(weights), blocks=_block_sums(pieces), room=splitter.limit)
-
-    def fits(self, start: int, end: int) -> bool:
-        """Return whether a run of segments fits into one part.
-
-        Slack may join the first segment with the segment before the run, and the sums then count no block for the first
-        segment. At the beginning of a part, it needs a block, so one block is kept spare.
-        """
-        return self.weight(start, end) <= self.room and self.blocks[end] - self.blocks[start] < PART_BLOCKS
-
-    def weight(self, start: int, end: int) -> int:
-        """Return the weight of a run."""
-        return self.weights[end] - self.weights[start]
-
-    def best_end(self, start: int, end: int) -> int:
-        """Return where a full part ends: before its last heading, unless this leaves less than a third of `room`."""
-        headings = [i for i in range(start + 1, end) if self.pieces[i].form is Form.HEADING]
-        if headings and self.weight(start, headings[-1]) >= self.room // 3:
-            return headings[-1]
-        while end > start + 1 and self.pieces[end - 1].form is Form.HEADING:
-            end -= 1
-        return end
+def _best_end(pieces: Sequence[MarkdownBlock], weights: Sequence[int], start: int, end: int, least: int) -> int:
+    """Return where a full part ends: before its last heading, unless this leaves a weight of less than `least`."""
+    headings = [i for i in range(start + 1, end) if pieces[i].kind is BlockKind.HEADING]
+    if headings and weights[headings[-1]] - weights[start] >= least:
+        return headings[-1]
+    while end > start + 1 and pieces[end - 1].kind is BlockKind.HEADING:
+        end -= 1
+    return end
 
 
 RIGHT_TO_LEFT, LEFT_TO_RIGHT = "\u200f", "\u200e"
@@ -196,25 +173,6 @@ def runs_right_to_left(text: str) -> bool:
     return first is not None and first["right"] is not None
 
 
-class _Strength(dict[int, str]):
-    """Directions of characters: `R` for right-to-left letters, `L` for other letters, a space for the rest."""
-
-    def __missing__(self, code: int) -> str:
-        strong = _STRONG.match(chr(code))
-        self[code] = " " if strong is None else "L" if strong["right"] is None else "R"
-        return self[code]
-
-
-_STRENGTH = _Strength()
-
-
-def _strengths(document: Document) -> str:
-    """Return the directions of a text's characters, with spaces for code and addresses."""
-    code = [(region.start, region.end) for region in document.regions if region.kind in _CODE]
-    words = _ADDRESS.sub(lambda match: " " * len(match[0]), _without(document.text, code))
-    return words.translate(_STRENGTH)
-
-
 def directed(document: Document) -> Document:
     """Return a document whose right-to-left lines and cells begin with a letter or a mark of that direction.
 
@@ -224,40 +182,28 @@ def directed(document: Document) -> Document:
     text = document.text
     if text.isascii() or not RIGHT_LETTER.search(text):
         return document
-    units = [unit for unit in _units(document) if _begins_from_left(text, *unit)]
-    if not units:
-        return document
     code = [region for region in document.regions if region.kind in _CODE]
-    strengths = _strengths(document)
-    mostly = _more_right(strengths, 0, len(strengths))
+    spaced = (" " * (end - start) if kind in _CODE else text[start:end] for kind, start, end in document.regions)
+    words = _ADDRESS.sub(lambda match: " " * len(match[0]), "".join(spaced))
+    right, others = _letters(words, 0, len(words))
+    is_mostly_right = right > others
     edits: list[Edit] = []
-    for start, end in units:
-        if "R" in strengths[start:end] and (mostly or _more_right(strengths, start, end)):
-            first = cast("re.Match[str]", _STRONG.search(text, start, end)).start()
-            inside = bisect_right(code, first, key=lambda region: region.start) - 1
-            held = inside >= 0 and first < code[inside].end
-            place = max(edits[-1][0] if edits else 0, code[inside].start if held else first)
-            edits.append((place, place, RIGHT_TO_LEFT))
+    for start, end in _units(document):
+        first = _STRONG.search(text, start, end)
+        right, others = _letters(words, start, end)
+        if first is None or first["right"] or not right or not (is_mostly_right or right > others):
+            continue
+        inside = bisect_right(code, first.start(), key=lambda region: region.start) - 1
+        held = inside >= 0 and first.start() < code[inside].end
+        place = max(edits[-1][0] if edits else 0, code[inside].start if held else first.start())
+        edits.append((place, place, RIGHT_TO_LEFT))
     return document.replace(edits)
 
 
-def _begins_from_left(text: str, start: int, end: int) -> bool:
-    """Return whether the first strong letter between two places is of a left-to-right script."""
-    first = _STRONG.search(text, start, end)
-    return first is not None and first["right"] is None
-
-
-def _without(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return a text with spaces in place of some stretches."""
-    pieces, place = [], 0
-    for start, end in spans:
-        pieces += [text[place:start], " " * (end - start)]
-        place = end
-    return "".join([*pieces, text[place:]])
-
-
-def _more_right(strengths: str, start: int, end: int) -> bool:
-    return strengths.count("R", start, end) > strengths.count("L", start, end)
+def _letters(words: str, start: int, end: int) -> tuple[int, int]:
+    """Return the number of right-to-left letters between two places, and the number of other letters."""
+    found = [match["right"] is not None for match in _STRONG.finditer(words, start, end)]
+    return sum(found), len(found) - sum(found)
 
 
 def _units(document: Document) -> Iterator[tuple[int, int]]:

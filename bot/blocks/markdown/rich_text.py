@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bot.blocks.markdown.blocks import Form, MarkdownBlock, segments
+from bot.blocks.markdown.blocks import MarkdownBlock, segments
 from bot.model.message import Block
-from perplexity.markdown import RegionKind, parse, regions
+from perplexity.markdown import BlockKind, RegionKind, parse, regions
 
 MAX_RICH_TEXT = 3_000
 """The most characters of one block; a section may have as many."""
@@ -59,7 +59,7 @@ def rich_text_blocks(text: str, *, few: bool = False) -> list[Block]:
     blocks: list[Block] = []
     room = 0
     for segment in segments(parse(text)):
-        if segment.form is Form.RULE:
+        if segment.kind is BlockKind.RULE:
             blocks.append({"type": "divider"})
             room = 0
             continue
@@ -79,18 +79,18 @@ def rich_text_blocks(text: str, *, few: bool = False) -> list[Block]:
 def _element(segment: MarkdownBlock) -> tuple[str, list[_Leaf]]:
     """Return the type and the contents of the element for a segment."""
     text = segment.text
-    match segment.form:
-        case Form.FENCE:
+    match segment.kind:
+        case BlockKind.FENCE:
             return "rich_text_preformatted", [_Leaf(text)]
-        case Form.TABLE:
+        case BlockKind.TABLE:
             rows = [line for line in text.split("\n") if not _DASHES.fullmatch(line.strip())]
             return "rich_text_preformatted", [_Leaf(_LINKED.sub(r"[\1]", "\n".join(rows)))]
-        case Form.QUOTE:
+        case BlockKind.QUOTE:
             return "rich_text_quote", _leaves(_QUOTE.sub("", text))
-        case Form.HEADING:
+        case BlockKind.HEADING:
             words = _leaves(_HEADING.sub("", text, count=1))
             return "rich_text_section", [leaf._replace(styles=leaf.styles | {"bold"}) for leaf in words]
-        case Form.LIST:
+        case BlockKind.LIST:
             return "rich_text_section", _leaves(_BULLET.sub(r"\1•", text))
     return "rich_text_section", _leaves(text)
 
