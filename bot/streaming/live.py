@@ -101,10 +101,6 @@ GIVEN_UP = frozenset({"stopped", "withdrawn"})
 """The states of a question whose answer is no longer wanted."""
 
 
-ReplaceOriginal = Callable[[str | None, OutgoingMessage], Awaitable[PostResult]]
-"""Replaces the message that a response_url belongs to."""
-
-
 class Mode(Enum):
     """How an answer's text is shown while it is written."""
 
@@ -119,25 +115,24 @@ class Mode(Enum):
 class LiveAnswer:
     """The display of one question's answer while it is made; within `async with` it shows the events of `on_event`.
 
-    `mode` says how the text is shown. `messages` are the `ts` of the streamed messages; if `uncertain` is true, there
-    may be one more. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own stop.
-    `replace_original` replaces the message of a response_url. In `Mode.NONE`, text is shown only if there is a
+    `mode` says how the text is shown. `shared` has what the displays of all answers use. `messages` are the `ts` of the
+    streamed messages; if `uncertain` is true, there may be one more. In `Mode.NONE`, text is shown only if there is a
     `question`, which is quoted above the text.
     """
 
     row: QuestionRow
     progress: Progress
     mode: Mode
-    streams: Streams
-    chat: Chat
-    calls: StreamLog
-    on_stopped: Callable[[], Awaitable[object]]
-    replace_original: ReplaceOriginal
+    shared: LiveAnswers
     question: str | None = None
-    clock: Callable[[], float] = monotonic
     text: StreamedText = field(default_factory=StreamedText)
     messages: list[str] = field(default_factory=list)
     uncertain: bool = False
+    has_shown_text: bool = False
+    """Whether text of the answer was sent to Slack, even if its arrival is unknown.
+
+    From then on, no service is asked again, so that no other answer replaces the visible text.
+    """
     _queries: tuple[str, ...] = ()
     _sources: tuple[Source, ...] = ()
     _pending: str = ""
@@ -148,7 +143,6 @@ class LiveAnswer:
     _opened: float = 0.0
     _reserved: datetime | None = None
     _broken: bool = False
-    _text_sent: bool = False
     _start_tries: int = 0
     _started: float = 0.0
     _next_text: float = 0.0
@@ -170,20 +164,12 @@ class LiveAnswer:
         return self.mode is not Mode.NONE
 
     @property
-    def has_shown_text(self) -> bool:
-        """Whether text of the answer was sent to Slack, even if its arrival is unknown.
-
-        From then on, no service is asked again, so that no other answer replaces the visible text.
-        """
-        return self._text_sent
-
-    @property
     def has_confirmed_text(self) -> bool:
         """Whether Slack has confirmed some text of the answer."""
         return bool(self._open or self._written or self.messages)
 
     async def __aenter__(self) -> Self:
-        self._started = self.clock()
+        self._started = self.shared.clock()
         self._task = asyncio.create_task(self._show())
         return self
 
@@ -215,7 +201,7 @@ class LiveAnswer:
                 self.text.add_sources(sources)
             case TextDelta(text=text):
                 self.text.feed(text)
-                self._next_text = self._next_text or self.clock() + HOLD_SECONDS
+                self._next_text = self._next_text or self.shared.clock() + HOLD_SECONDS
             case Restarted():
                 # No text was sent yet: after that, no service is asked again.
                 if self.text.length:
@@ -236,20 +222,15 @@ class LiveAnswer:
         if not (self.has_shown_text or at_limit):
             return None
         for written, sources in filter(None, ((self.text, self._sources), self._earlier)):
-            part = await self._part_of(written, sources)
-            if part.text or self.has_shown_text:
-                return part
+            text = await run_in_thread_if_long(written.length, written.whole_clauses)
+            if text or self.has_shown_text:
+                return Answer(text=text, sources=sources, provider="", queries=self._queries)
         return None
 
     @property
     def shown_part(self) -> Answer:
         """The part of the answer that Slack has confirmed, with the pages that were known at the confirmation."""
-        return replace(self._shown, seconds=self.clock() - self._started)
-
-    async def _part_of(self, written: StreamedText, sources: tuple[Source, ...]) -> Answer:
-        """Return the written text up to its last whole clause, without its provider and cost."""
-        text = await run_in_thread_if_long(written.length, written.whole_clauses)
-        return Answer(text=text, sources=sources, provider="", queries=self._queries)
+        return replace(self._shown, seconds=self.shared.clock() - self._started)
 
     async def finish(self, ending: StreamEnding | None) -> bool:
         """End the streamed message with the rest of the answer; return False if it must be delivered in another way.
@@ -259,7 +240,7 @@ class LiveAnswer:
         try:
             if self.messages and await self._finish(ending):
                 return True
-            await self.calls.final_edit(self.row)
+            await self.shared.calls.final_edit(self.row)
         except DATABASE_UNAVAILABLE as error:
             log.warning("stream.left", extra=self.row.ids | {"error": type(error).__name__})
             with suppress(*DATABASE_UNAVAILABLE):
@@ -278,14 +259,14 @@ class LiveAnswer:
         if not end.is_correct or self._broken:
             await self.close()
             return False
-        if self._open is None and (not self._pending or not await self._start()):
+        if self._open is None and not (self._pending and await self._start()):
             return False
-        if not await self.calls.started(self.row, self.messages):
+        if not await self.shared.calls.started(self.row, self.messages):
             raise ClaimLost
         if not await self._stop(blocks=ending.blocks(end.cited)):
             return False
         if self.row.message_ts is not None and not self._status_gone:
-            await delete(self.chat, self.row.channel_id, self.row.message_ts)
+            await delete(self.shared.chat, self.row.channel_id, self.row.message_ts)
         return True
 
     async def mark_stopped(self) -> bool:
@@ -298,11 +279,11 @@ class LiveAnswer:
             above = question_line(self.question or "", Audience.ASKER) if self.mode is Mode.NONE else []
             message = stopped_message(self._written, answer, question_id=question, above=above)
             if self.mode is Mode.NONE:
-                return isinstance(await self.replace_original(self.row.response_url, message), Sent)
-            result = await self.chat.update(self.row.channel_id, ts or "", escaping.sanitize_message(message))
+                return isinstance(await self.shared.replace_original(self.row.response_url, message), Sent)
+            result = await self.shared.chat.update(self.row.channel_id, ts or "", escaping.sanitize_message(message))
         else:
             note = stopped_note(answer, question_id=question)
-            result = await self.chat.post(
+            result = await self.shared.chat.post(
                 self.row.channel_id, note, question=question, part=len(self.messages), thread_ts=self.row.thread_ts
             )
         return isinstance(result, Sent)
@@ -315,7 +296,7 @@ class LiveAnswer:
         """
         if self._open is not None:
             ts, self._open = self._open, None
-            ended = await end_stream(self.streams, self.row, ts, part=len(self.messages) - 1)
+            ended = await end_stream(self.shared.streams, self.row, ts, part=len(self.messages) - 1)
             if not (given_up and isinstance(ended, Retryable)):
                 await self._record_end()
 
@@ -324,7 +305,7 @@ class LiveAnswer:
         await self.close()
         for ts in (*self.messages, self.row.message_ts):
             if ts is not None:
-                await delete(self.chat, self.row.channel_id, ts)
+                await delete(self.shared.chat, self.row.channel_id, ts)
 
     async def _show(self) -> None:
         """Show the answer's progress until it is complete.
@@ -358,26 +339,24 @@ class LiveAnswer:
         if self._closing.is_set():
             return None, self._closing
         if self._pending:
-            if self._next_text <= self.clock():
+            if self._next_text <= self.shared.clock():
                 is_late = bool(self.messages) or self.row.surface == "im"
                 await self._flush()
                 if is_late:
                     await self._end_status()
-            return max(0.0, self._next_text - self.clock()), self._closing
+            return max(0.0, self._next_text - self.shared.clock()), self._closing
         if self._is_old():
-            await self._stop(last=await self._close_message())
+            await self._stop(last=await self._read(self.text.close_message))
         if self._confirmed:
             await self._end_status()
-            return self._seconds_left(), self._changed
+            left = ROLL_OVER_SECONDS - (self.shared.clock() - self._opened)
+            return None if self._open is None else max(0.0, left), self._changed
         return await self._show_status(), self._changed
 
     async def _pull(self) -> None:
         """Append the text that may now be shown to the pending text, until the current message is full."""
         while not self._is_full() and (piece := await self._read(self.text.take)):
             self._pending += piece
-
-    async def _close_message(self) -> str:
-        return await self._read(self.text.close_message)
 
     async def _read(self, call: Callable[[], str]) -> str:
         """Call a method of the text, in a thread if the text is long.
@@ -398,10 +377,7 @@ class LiveAnswer:
         return self.text.size >= MAX_SIZE or self.text.blocks >= MAX_BLOCKS
 
     def _is_old(self) -> bool:
-        return self._open is not None and self.clock() - self._opened >= ROLL_OVER_SECONDS
-
-    def _seconds_left(self) -> float | None:
-        return None if self._open is None else max(0.0, ROLL_OVER_SECONDS - (self.clock() - self._opened))
+        return self._open is not None and self.shared.clock() - self._opened >= ROLL_OVER_SECONDS
 
     async def _flush(self) -> None:
         """Show the pending text in the current mode; end a full or old message first."""
@@ -410,12 +386,12 @@ class LiveAnswer:
         elif self._open is None:
             await self._start()
         elif self._is_full() or self._is_old():
-            await self._stop(last=await self._close_message())
+            await self._stop(last=await self._read(self.text.close_message))
         else:
             await self._append()
 
     async def _start(self) -> bool:
-        permit, self._reserved = await self.calls.start(self.row, shown=self._confirmed)
+        permit, self._reserved = await self.shared.calls.start(self.row, shown=self._confirmed)
         self._check(permit)
         if permit is CallPermit.USED_UP:
             self._wait_or_edit(BUSY_SECONDS)
@@ -423,29 +399,29 @@ class LiveAnswer:
         if not self._pending:  # Another service has restarted the text in the meantime.
             await self._record_end()
             return False
-        had_sent, self._text_sent = self._text_sent, True
+        had_sent, self.has_shown_text = self.has_shown_text, True
         recipient = None if self.row.surface == "im" else (self.row.user_id, self.row.team_id)
-        result = await self.streams.start(
+        result = await self.shared.streams.start(
             self.row.channel_id, self.row.thread_ts or "", self._pending, recipient=recipient
         )
         if isinstance(result, Sent) and result.ts:
             self.messages.append(result.ts)
-            self._open, self._opened = result.ts, self.clock()
+            self._open, self._opened = result.ts, self.shared.clock()
             self._sent()
-            if not await self.calls.started(self.row, self.messages):
+            if not await self.shared.calls.started(self.row, self.messages):
                 raise ClaimLost
             return True
         if isinstance(result, Unsupported):
-            await self.calls.unsupported(self.row.team_id)
+            await self.shared.calls.unsupported(self.row.team_id)
         self._log_refused("stream.not_started", result)
         if isinstance(result, Retryable) and result.maybe_posted:
             self._broken = self.uncertain = True  # The stream stays recorded as open, because it may have begun.
         else:
-            self._text_sent = had_sent
+            self.has_shown_text = had_sent
             await self._record_end()
         self._start_tries += 1
         if isinstance(result, Retryable) and not result.maybe_posted and self._start_tries < MAX_TRIES:
-            self._next_text = self.clock() + (result.seconds or FLUSH_SECONDS)
+            self._next_text = self.shared.clock() + (result.seconds or FLUSH_SECONDS)
         else:
             self._wait_or_edit(FLUSH_SECONDS, give_up=True)
         return False
@@ -457,39 +433,36 @@ class LiveAnswer:
         elif give_up:
             self._broken = True
         else:
-            self._next_text = self.clock() + seconds
+            self._next_text = self.shared.clock() + seconds
 
     async def _append(self) -> None:
-        permit, pause = await self.calls.append(self.row, shown=self._confirmed)
+        permit, pause = await self.shared.calls.append(self.row, shown=self._confirmed)
         self._check(permit)
         if permit is CallPermit.USED_UP:
-            self._next_text = self.clock() + BUSY_SECONDS
+            self._next_text = self.shared.clock() + BUSY_SECONDS
             return
-        result = await self.streams.append(self.row.channel_id, self._open or "", self._pending)
+        result = await self.shared.streams.append(self.row.channel_id, self._open or "", self._pending)
         match result:
             case Sent():
                 self._sent(pause)
             case Retryable(maybe_posted=False, seconds=seconds):
-                self._next_text = self.clock() + (seconds or FLUSH_SECONDS)
+                self._next_text = self.shared.clock() + (seconds or FLUSH_SECONDS)
             case StreamEnded(stopped_by_person=True) if self.row.surface == "im":
-                await self.on_stopped()
+                await self.shared.stop(self.row)
                 raise ClaimLost
             case _:
+                # The message is edited from now on: its stream cannot grow, or its length at Slack is unknown.
                 self._log_refused("stream.not_appended", result)
-                await self._fall_back_to_edits()
-
-    async def _fall_back_to_edits(self) -> None:
-        """Edit the current message from now on, since its stream cannot grow or its length at Slack is unknown."""
-        self._broken = True
-        await self.close()
-        self.mode = Mode.EDIT
+                self._broken = True
+                await self.close()
+                self.mode = Mode.EDIT
 
     async def _stop(self, *, last: str = "", blocks: tuple[Block, ...] = ()) -> bool:
         """End the current message with the pending text and `last`; return whether Slack accepted this."""
         if self._open is None:
             return False
         part, text = len(self.messages) - 1, self._pending + last
-        result = await end_stream(self.streams, self.row, self._open, part=part, text=text, blocks=blocks)
+        result = await end_stream(self.shared.streams, self.row, self._open, part=part, text=text, blocks=blocks)
         if not isinstance(result, Sent):
             self._log_refused("stream.not_stopped", result)
             self._broken = True
@@ -510,26 +483,26 @@ class LiveAnswer:
             if self._open is not None and (is_last or not (self._is_full() or self._is_old())):
                 return
             if self._open is not None:
-                await self._stop(last=await self._close_message())
+                await self._stop(last=await self._read(self.text.close_message))
             elif not self._pending or not await self._start():
                 return
 
     async def _edit(self) -> None:
         """Show the text so far by an edit of the status message, or of the last stream."""
-        if self._next_edit > self.clock():
+        if self._next_edit > self.shared.clock():
             self._next_text = self._next_edit
             return
         if self.text.size >= MAX_SIZE:  # The rest comes with the whole answer.
             self._pending = ""
             return
-        permit, pause = await self.calls.edit(self.row, shown=self._confirmed + len(self._pending))
+        permit, pause = await self.shared.calls.edit(self.row, shown=self._confirmed + len(self._pending))
         self._check(permit)
         shown = self._written + self._pending
         if permit is CallPermit.GRANTED and self._pending and await self._update(shown):
             self._written, self._pending = shown, ""
             self._confirmed = len(shown)
             self._keep()
-        self._next_text = self._next_edit = self.clock() + max(PACE_SECONDS, pause)
+        self._next_text = self._next_edit = self.shared.clock() + max(PACE_SECONDS, pause)
 
     async def _update(self, shown: str) -> bool:
         """Edit the message; return whether the edit arrived."""
@@ -539,31 +512,33 @@ class LiveAnswer:
             if once
             else written_message(shown, question_id=question_id)
         )
-        had_sent, self._text_sent = self._text_sent, True
+        had_sent, self.has_shown_text = self.has_shown_text, True
         if self.messages:
-            result = await self.chat.update(self.row.channel_id, self.messages[-1], escaping.sanitize_message(message))
+            result = await self.shared.chat.update(
+                self.row.channel_id, self.messages[-1], escaping.sanitize_message(message)
+            )
             arrived = has_arrived(result)
         else:
             arrived = await self.progress.update(message, milestone=once)
         if arrived is False:
-            self._text_sent = had_sent
+            self.has_shown_text = had_sent
         return bool(arrived)
 
     async def _show_status(self) -> float | None:
         """Show the searches, the pages and the seconds; return the seconds until the next update."""
-        seconds = self.clock() - self._started
+        seconds = self.shared.clock() - self._started
         first = FIRST_STATUS_SECONDS if self.mode is Mode.STREAM and self._queries else PACE_SECONDS
-        if (wait := max(first - seconds, self._next_status - self.clock())) > 0:
+        if (wait := max(first - seconds, self._next_status - self.shared.clock())) > 0:
             return wait
         message = answer_progress_message(self._queries, self._sources, seconds=seconds, question_id=str(self.row.id))
-        permit, pause = await self.calls.edit_status(self.row, shown=0)
+        permit, pause = await self.shared.calls.edit_status(self.row, shown=0)
         self._check(permit)
         if permit is CallPermit.GRANTED:
             await self.progress.update(message, milestone=False)
         # Text may be shown before the status is updated again.
-        self._next_edit = self.clock() + PACE_SECONDS
+        self._next_edit = self.shared.clock() + PACE_SECONDS
         pace = max(pause, PACE_SECONDS if seconds < LONG_SECONDS else LONG_PACE_SECONDS)
-        self._next_status = self.clock() + pace
+        self._next_status = self.shared.clock() + pace
         return pace
 
     async def _end_status(self) -> None:
@@ -575,10 +550,12 @@ class LiveAnswer:
             return
         self._status_ended = True
         if self.row.surface == "im":
-            self._status_gone = isinstance(await self.chat.delete(self.row.channel_id, self.row.message_ts or ""), Sent)
+            self._status_gone = isinstance(
+                await self.shared.chat.delete(self.row.channel_id, self.row.message_ts or ""), Sent
+            )
             return
         message = writing_message(self._queries, self._sources, question_id=str(self.row.id))
-        permit, _ = await self.calls.edit_status(self.row, shown=self._confirmed)
+        permit, _ = await self.shared.calls.edit_status(self.row, shown=self._confirmed)
         self._check(permit)
         if permit is CallPermit.GRANTED:
             await self.progress.update(message, milestone=False)
@@ -588,12 +565,12 @@ class LiveAnswer:
         if not self.text.length:
             return await self._show_progress_once(), self._changed
         used = self.row.response_uses + self.progress.response_url_uses
-        if self.question is None or self._text_sent or self._start_tries == MAX_TRIES or used >= USES_BEFORE_END:
+        if self.question is None or self.has_shown_text or self._start_tries == MAX_TRIES or used >= USES_BEFORE_END:
             return None, self._closing
         shown = await self._read(self.text.first_sentences)
         if shown and self._sentence is None:
-            self._sentence = self.clock()
-        if not shown or self._sentence is None or self.clock() < self._sentence + GROW_SECONDS:
+            self._sentence = self.shared.clock()
+        if not shown or self._sentence is None or self.shared.clock() < self._sentence + GROW_SECONDS:
             return LOOK_SECONDS, self._closing
         self._start_tries += 1
         if await self._update(shown):
@@ -613,11 +590,11 @@ class LiveAnswer:
             or (self.question is not None and self.row.response_uses)
         ):
             return None
-        self._found = self.clock() if self._found is None else self._found
-        seconds = self.clock() - self._started
+        self._found = self.shared.clock() if self._found is None else self._found
+        seconds = self.shared.clock() - self._started
         # The findings of a run may become known together with its answer.
         first = ONCE_SECONDS if self._sources else 2 * ONCE_SECONDS
-        if (wait := max(first - seconds, self._found + HOLD_SECONDS - self.clock())) > 0:
+        if (wait := max(first - seconds, self._found + HOLD_SECONDS - self.shared.clock())) > 0:
             return wait
         self._progress_shown = True
         message = progress_line_message(self._queries, self._sources, question_id=str(self.row.id))
@@ -630,7 +607,7 @@ class LiveAnswer:
         self._confirmed += len(self._pending)
         self._pending = ""
         self._keep()
-        self._next_text = self.clock() + max(FLUSH_SECONDS, pause)
+        self._next_text = self.shared.clock() + max(FLUSH_SECONDS, pause)
 
     def _keep(self) -> None:
         """Record the text that is now visible, for `shown_part`."""
@@ -638,7 +615,7 @@ class LiveAnswer:
 
     async def _record_end(self) -> None:
         reserved, self._reserved = self._reserved, None
-        await self.calls.ended(self.row, self.messages, shown=self._confirmed, reserved=reserved)
+        await self.shared.calls.ended(self.row, self.messages, shown=self._confirmed, reserved=reserved)
 
     def _check(self, permit: CallPermit) -> None:
         if permit is CallPermit.LOST:
@@ -671,7 +648,8 @@ async def end_stream(
 class LiveAnswers:
     """Shows answers while they are made, and ends the messages that dead workers have left open.
 
-    `stop` closes a question whose reader pressed Slack's own stop. With `in_channels`, the text is also streamed in the
+    `stop` closes a question whose reader pressed Slack's own stop. `replace_original` replaces the message that a
+    response_url belongs to. `clock` is monotonic. With `in_channels`, the text is also streamed in the
     threads of channels, where only the asker sees it grow.
     """
 
@@ -680,23 +658,13 @@ class LiveAnswers:
     chat: Chat
     calls: StreamLog
     stop: Callable[[QuestionRow], Awaitable[object]]
-    replace_original: ReplaceOriginal
+    replace_original: Callable[[str | None, OutgoingMessage], Awaitable[PostResult]]
     in_channels: bool = False
     clock: Callable[[], float] = monotonic
 
     def answer(self, row: QuestionRow, progress: Progress) -> LiveAnswer:
         """Return the display of a question's answer."""
-        return LiveAnswer(
-            row=row,
-            progress=progress,
-            mode=self._mode(row),
-            streams=self.streams,
-            chat=self.chat,
-            calls=self.calls,
-            on_stopped=lambda: self.stop(row),
-            replace_original=self.replace_original,
-            clock=self.clock,
-        )
+        return LiveAnswer(row=row, progress=progress, mode=self._mode(row), shared=self)
 
     def _mode(self, row: QuestionRow) -> Mode:
         if row.thread_ts is None or row.message_ts is None or row.streams:
@@ -711,7 +679,10 @@ class LiveAnswers:
         Return whether a note below the visible text now says that the answer was stopped. If another worker has claimed
         the question, this worker changes no message.
         """
-        current = await self._current(live.row)
+        try:
+            current = await self.questions.get(live.row.id)
+        except DATABASE_UNAVAILABLE:
+            current = live.row
         with suppress(*DATABASE_UNAVAILABLE):
             if current is None:
                 await live.remove()
@@ -770,9 +741,3 @@ class LiveAnswers:
             await delete(self.chat, row.channel_id, ts)
         if row.streams and row.message_ts is not None:
             await delete(self.chat, row.channel_id, row.message_ts)
-
-    async def _current(self, row: QuestionRow) -> QuestionRow | None:
-        try:
-            return await self.questions.get(row.id)
-        except DATABASE_UNAVAILABLE:
-            return row
