@@ -10,9 +10,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import uniform
 from time import monotonic
-from typing import Protocol
 
 from bot.blocks import escaping
 from bot.blocks.escaping import unescape_slack
@@ -148,7 +148,7 @@ class Delivery:
         `recorded` is the route of the part's first post if the database already records that post, otherwise None.
         """
         state = _PartState(started=self.clock())
-        while self._elapsed(state.started) < MAX_DELIVERY_SECONDS:
+        while self.clock() - state.started < MAX_DELIVERY_SECONDS:
             part = self._with_age(part)
             route = recorded or self._route(part, closed=state.closed)
             if route is None and not state.retry_after:
@@ -186,7 +186,7 @@ class Delivery:
         return next((route for route in self.routes if route.name not in closed and route.accepts(part)), None)
 
     def _with_age(self, part: OutgoingPart) -> OutgoingPart:
-        return replace(part, age=self._elapsed(part.row.received))
+        return replace(part, age=self.clock() - part.row.received)
 
     async def _wait_for_routes(self, state: _PartState) -> None:
         """Wait until the first of the routes that asked for a long pause may be tried again, at most 300 seconds.
@@ -206,9 +206,6 @@ class Delivery:
             pause = self.jitter(state.pause / 2, state.pause)
             state.pause = min(MAX_PAUSE_SECONDS, state.pause * 2)
         await self.sleep(pause)
-
-    def _elapsed(self, moment: float) -> float:
-        return self.clock() - moment
 
     async def _mark_sending(self, part: OutgoingPart) -> None:
         ours = await self.database_retry(
@@ -315,129 +312,103 @@ class OutgoingPart:
         return str(self.row.id)
 
 
-class Route(Protocol):
-    """One way to post a part."""
-
-    @property
-    def name(self) -> str:
-        """The name in the log."""
-        ...
-
-    @property
-    def response_url_cost(self) -> int:
-        """How many of the response_url's five uses a post takes."""
-        ...
-
-    def accepts(self, part: OutgoingPart) -> bool:
-        """Return whether the part can be posted by this route."""
-        ...
-
-    async def post(self, part: OutgoingPart) -> PostResult:
-        """Post the part once."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
-class ResponseUrlRoute:
-    """Posts to the response_url of a slash command or a click."""
+class Route:
+    """A way to post a part: `accepts` returns whether the part can be posted like this, and `post` posts it once.
 
-    response_urls: ResponseUrls
-    slack_api_url: str
-    name: str = "response_url"
-    response_url_cost: int = 1
+    `name` is for the log. `response_url_cost` is how many of the response_url's five uses a post takes.
+    """
 
-    def accepts(self, part: OutgoingPart) -> bool:
+    name: str
+    accepts: Callable[[OutgoingPart], bool]
+    post: Callable[[OutgoingPart], Awaitable[PostResult]]
+    response_url_cost: int = 0
+
+
+def response_url_route(response_urls: ResponseUrls, *, slack_api_url: str) -> Route:
+    """Build the route to the response_url of a slash command or a click."""
+
+    def accepts(part: OutgoingPart) -> bool:
         """Return whether the response_url can be used, and at most one post of the part to it got no clear reply."""
-        if part.unconfirmed >= MAX_UNCONFIRMED:
-            return False
-        return response_url_usable(
-            part.row, uses=part.response_url_uses, age=part.age, slack_api_url=self.slack_api_url
+        return part.unconfirmed < MAX_UNCONFIRMED and response_url_usable(
+            part.row, uses=part.response_url_uses, age=part.age, slack_api_url=slack_api_url
         )
 
-    async def post(self, part: OutgoingPart) -> PostResult:
+    async def post(part: OutgoingPart) -> PostResult:
         """Post the part; the first part of a private answer replaces the pending message if possible."""
         url = part.row.response_url or ""
-        result = await self.response_urls.post(url, part.message, audience=part.audience, replace=part.replaces_pending)
+        result = await response_urls.post(url, part.message, audience=part.audience, replace=part.replaces_pending)
         if isinstance(result, Retryable) and result.maybe_posted:
             return replace(result, unverifiable=True)
         return result
 
+    return Route(name="response_url", accepts=accepts, post=post, response_url_cost=1)
 
-@dataclass(frozen=True, kw_only=True)
-class ChatRoute:
-    """Posts to the question's channel, in its thread if it has one.
 
-    `accepts` returns whether a part belongs there. `on_closed` receives Slack's error if the app may not post there.
+async def post_in_channel(part: OutgoingPart, *, chat: Chat) -> PostResult:
+    """Post the part to the question's channel, in its thread if it has one, unless it is already there.
+
+    Slack refuses if the app is not a member of the channel.
     """
+    return await post_once(chat, part, channel=part.row.channel_id, thread_ts=part.row.thread_ts)
 
-    chat: Chat
-    name: str
-    accepts: Callable[[OutgoingPart], bool]
-    on_closed: Callable[[QuestionRow, str], Awaitable[None]] | None = None
-    response_url_cost: int = 0
 
-    async def post(self, part: OutgoingPart) -> PostResult:
-        """Post the part unless it is already there; Slack refuses if the app is not a member of the channel."""
-        row = part.row
-        result = await post_once(self.chat, part, channel=row.channel_id, thread_ts=row.thread_ts)
-        if isinstance(result, RouteClosed) and self.on_closed is not None:
-            await self.on_closed(row, result.error)
+def channel_route(chat: Chat) -> Route:
+    """Build the route for the rest of a public answer after the response_url's last use."""
+
+    def accepts(part: OutgoingPart) -> bool:
+        return part.number > 0 and part.audience is Audience.CHANNEL and part.row.response_url is not None
+
+    return Route(name="in_channel", accepts=accepts, post=partial(post_in_channel, chat=chat))
+
+
+def thread_route(chat: Chat) -> Route:
+    """Build the route to the thread of the question."""
+
+    def accepts(part: OutgoingPart) -> bool:
+        return part.row.thread_ts is not None and not part.private
+
+    return Route(name="thread", accepts=accepts, post=partial(post_in_channel, chat=chat))
+
+
+def digest_route(chat: Chat, *, on_closed: Callable[[QuestionRow, str], Awaitable[None]]) -> Route:
+    """Build the route to the channel of a digest; `on_closed` receives Slack's error if the app may not post there."""
+
+    def accepts(part: OutgoingPart) -> bool:
+        return part.row.surface == DIGEST_SURFACE and part.audience is Audience.CHANNEL
+
+    async def post(part: OutgoingPart) -> PostResult:
+        result = await post_in_channel(part, chat=chat)
+        if isinstance(result, RouteClosed):
+            await on_closed(part.row, result.error)
         return result
 
-
-def channel_route(chat: Chat) -> ChatRoute:
-    """Build the route for the rest of a public answer after the response_url's last use."""
-    return ChatRoute(
-        chat=chat,
-        name="in_channel",
-        accepts=lambda part: (
-            part.number > 0 and part.audience is Audience.CHANNEL and part.row.response_url is not None
-        ),
-    )
+    return Route(name="channel", accepts=accepts, post=post)
 
 
-def thread_route(chat: Chat) -> ChatRoute:
-    """Build the route to the thread of the question."""
-    return ChatRoute(chat=chat, name="thread", accepts=lambda part: part.row.thread_ts is not None and not part.private)
+def edit_message_route(chat: Chat, streams: Streams) -> Route:
+    """Build the route that replaces the app's pending message, or its streamed messages, in the thread."""
 
-
-def digest_route(chat: Chat, *, on_closed: Callable[[QuestionRow, str], Awaitable[None]]) -> ChatRoute:
-    """Build the route to the channel of a digest."""
-    return ChatRoute(
-        chat=chat,
-        name="channel",
-        accepts=lambda part: part.row.surface == DIGEST_SURFACE and part.audience is Audience.CHANNEL,
-        on_closed=on_closed,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class EditMessageRoute:
-    """Replaces the app's pending message, or its streamed messages, in the thread with the answer."""
-
-    chat: Chat
-    streams: Streams
-    name: str = "update"
-    response_url_cost: int = 0
-
-    def accepts(self, part: OutgoingPart) -> bool:
+    def accepts(part: OutgoingPart) -> bool:
         """Return whether the thread has a message for this part: a pending one, or the text as it was streamed."""
         return _message_to_edit(part.row, part.number) is not None and not part.private
 
-    async def post(self, part: OutgoingPart) -> PostResult:
+    async def post(part: OutgoingPart) -> PostResult:
         """Replace the pending message with the part.
 
         If Slack does not let the app change the message, or only after a long pause, delete it. Another route then
         posts the part; if the pending message stayed, it would say forever that the app is searching.
         """
         channel, ts = part.row.channel_id, _message_to_edit(part.row, part.number) or ""
-        result = await self.chat.update(channel, ts, part.message)
+        result = await chat.update(channel, ts, part.message)
         if isinstance(result, RouteClosed) and result.error == STILL_STREAMED:
-            await self.streams.stop(channel, ts, question=part.question_id, part=part.number)
+            await streams.stop(channel, ts, question=part.question_id, part=part.number)
             return Retryable(error=result.error)
         if _cannot_update(result, part) or (isinstance(result, Retryable) and needs_long_pause(result)):
-            await self.chat.delete(channel, ts)
+            await chat.delete(channel, ts)
         return result
+
+    return Route(name="update", accepts=accepts, post=post)
 
 
 MAX_RATE_LIMIT_SECONDS = 60.0
@@ -461,52 +432,41 @@ def _message_to_edit(row: QuestionRow, part: int) -> str | None:
     return row.message_ts if part == 0 else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class EphemeralRoute:
-    """Posts a message in the channel that only the asker sees, as long as they have the channel open in Slack.
+def ephemeral_route(chat: Chat) -> Route:
+    """Build the route for private parts: only the asker sees the message, as long as the channel is open in Slack.
 
     Slack shows it in a thread only if the thread has replies:
     https://docs.slack.dev/reference/methods/chat.postEphemeral
     """
 
-    chat: Chat
-    name: str = "ephemeral"
-    response_url_cost: int = 0
-
-    def accepts(self, part: OutgoingPart) -> bool:
-        """Return whether the part is private and the question was asked in a channel."""
+    def accepts(part: OutgoingPart) -> bool:
         return part.private
 
-    async def post(self, part: OutgoingPart) -> PostResult:
+    async def post(part: OutgoingPart) -> PostResult:
         """Post the part. Slack cannot look such a message up, so it is posted again if the reply was lost."""
         row = part.row
         thread_ts = None if row.begins_thread else row.thread_ts
-        return await self.chat.post_ephemeral(row.channel_id, row.user_id, part.message, thread_ts=thread_ts)
+        return await chat.post_ephemeral(row.channel_id, row.user_id, part.message, thread_ts=thread_ts)
+
+    return Route(name="ephemeral", accepts=accepts, post=post)
 
 
-@dataclass(frozen=True, kw_only=True)
-class DirectMessageRoute:
-    """Posts a direct message to the asker, if every other route is closed.
+def direct_message_route(chat: Chat, *, delete_pending: Callable[[QuestionRow], Awaitable[None]]) -> Route:
+    """Build the route that posts a direct message to the asker, if every other route is closed.
 
     `delete_pending` deletes the pending message, or the message that has replaced it without a clear reply from Slack.
     """
 
-    chat: Chat
-    delete_pending: Callable[[QuestionRow], Awaitable[None]]
-    name: str = "direct_message"
-    response_url_cost: int = 0
-
-    def accepts(self, part: OutgoingPart) -> bool:
-        """Return whether the asker is known."""
+    def accepts(part: OutgoingPart) -> bool:
         return bool(part.row.user_id)
 
-    async def post(self, part: OutgoingPart) -> PostResult:
+    async def post(part: OutgoingPart) -> PostResult:
         """Post the part, with the reason and the question, unless it is already there."""
+        row = part.row
         try:
-            channel = await self.chat.open_direct_message(part.row.user_id)
+            channel = await chat.open_direct_message(row.user_id)
         except FAILURES as error:
             return classify_error(error)
-        row = part.row
         message = as_direct_message(
             part.message,
             part=part.number,
@@ -515,12 +475,13 @@ class DirectMessageRoute:
             unconfirmed=part.unconfirmed > 0,
             age=part.age,
         )
-        posted = await post_once(
-            self.chat, replace(part, message=escaping.sanitize_message(message)), channel=channel, thread_ts=None
-        )
+        direct = replace(part, message=escaping.sanitize_message(message))
+        posted = await post_once(chat, direct, channel=channel, thread_ts=None)
         if isinstance(posted, Sent) and part.replaces_pending:
-            await self.delete_pending(row)
+            await delete_pending(row)
         return posted
+
+    return Route(name="direct_message", accepts=accepts, post=post)
 
 
 def default_routes(
@@ -533,12 +494,12 @@ def default_routes(
 ) -> tuple[Route, ...]:
     """Return every route for an answer in the order in which they are tried."""
     return (
-        ResponseUrlRoute(response_urls=response_urls, slack_api_url=slack_api_url),
+        response_url_route(response_urls, slack_api_url=slack_api_url),
         channel_route(chat),
-        EphemeralRoute(chat=chat),
-        EditMessageRoute(chat=chat, streams=streams),
+        ephemeral_route(chat),
+        edit_message_route(chat, streams),
         thread_route(chat),
-        DirectMessageRoute(chat=chat, delete_pending=delete_pending),
+        direct_message_route(chat, delete_pending=delete_pending),
     )
 
 

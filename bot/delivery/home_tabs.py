@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
 
 from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.slack.views import Views
 
 
-class Shows(Protocol):
-    """Shows home tabs in the background. A `notice` tells the person the result of a click; it is escaped already."""
+class Shows:
+    """Shows home tabs in the background; this base class shows none.
+
+    A `notice` tells the person the result of a click; it is escaped already.
+    """
 
     def opened(self, team_id: str, user_id: str, notice: str = "") -> None:
         """Show the home tab to a person who has opened it, and keep it up to date from now on."""
-        ...
 
     def changed(self, team_id: str, user_id: str, notice: str = "") -> None:
         """Update the home tab if the person has it open."""
-        ...
 
     async def tell(self, team_id: str, user_id: str, notice: str) -> None:
         """Update a home tab with a notice, even if it is not known to be open."""
-        ...
 
 
 @dataclass(kw_only=True)
@@ -36,19 +35,16 @@ class HomeTabs:
     views: Views
     withdrawal: AnswerWithdrawal
     language: Callable[[str], Awaitable[str]]
-    shown_by: Shows | None = None
+    shown_by: Shows = field(default_factory=Shows)
 
     def opened(self, team_id: str, user_id: str, notice: str = "") -> None:
         """Show the home tab to a person who has opened it, and keep it up to date from now on."""
-        if self.shown_by is not None:
-            self.shown_by.opened(team_id, user_id, notice)
+        self.shown_by.opened(team_id, user_id, notice)
 
     def changed(self, team_id: str, user_id: str, notice: str = "") -> None:
         """Update the home tab if the person has it open."""
-        if self.shown_by is not None:
-            self.shown_by.changed(team_id, user_id, notice)
+        self.shown_by.changed(team_id, user_id, notice)
 
     async def tell(self, team_id: str, user_id: str, notice: str) -> None:
         """Update a home tab with a notice, even if it is not known to be open."""
-        if self.shown_by is not None:
-            await self.shown_by.tell(team_id, user_id, notice)
+        await self.shown_by.tell(team_id, user_id, notice)

@@ -26,7 +26,7 @@ from bot.blocks.messages import asked_message
 from bot.blocks.status import health_block
 from bot.blocks.words import short_moment
 from bot.commands.base import Command
-from bot.delivery.home_tabs import HomeTabs
+from bot.delivery.home_tabs import HomeTabs, Shows
 from bot.feature import Together
 from bot.features.home.admin import FOR_ADMINS, AdminHome, questions, used
 from bot.features.home.store import HomeData, HomeStore, Recent, RunningQuestion
@@ -82,7 +82,7 @@ NOT_SHOWN = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class HomePublisher:
+class HomePublisher(Shows):
     """Updates home tabs in the background, each at most once in three seconds in all processes together.
 
     `slash` goes before the names of commands; texts are kept for `retention_days`. `admin` provides the part for

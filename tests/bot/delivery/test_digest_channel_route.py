@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.delivery.delivery import ChatRoute, OutgoingPart, digest_route
+from bot.delivery.delivery import OutgoingPart, Route, digest_route
 from bot.model.message import Audience
 from bot.model.question import QuestionRow
 from bot.slack.messages import Chat, Retryable, RouteClosed, Sent
@@ -31,7 +31,7 @@ def closed() -> list[str]:
 
 
 @pytest.fixture
-def route(slack: FakeSlack, closed: list[str]) -> ChatRoute:
+def route(slack: FakeSlack, closed: list[str]) -> Route:
     async def on_closed(_: QuestionRow, error: str) -> None:
         closed.append(error)
 
@@ -48,7 +48,7 @@ def _to(channel: str, **changes: Any) -> OutgoingPart:
     return part(row=row(surface="digest", response_url=None, channel_id=channel), **changes)
 
 
-def test_only_public_parts_of_digests_are_accepted(route: ChatRoute) -> None:
+def test_only_public_parts_of_digests_are_accepted(route: Route) -> None:
     assert route.accepts(part())
     assert not route.accepts(part(audience=Audience.ASKER))
     assert not route.accepts(part(row=row(surface="slash")))
@@ -60,7 +60,7 @@ def test_only_public_parts_of_digests_are_accepted(route: ChatRoute) -> None:
     ids=["direct message", "a channel whose history may be read", "a channel by the manifest's scopes"],
 )
 async def test_a_part_that_may_be_posted_is_looked_up_if_allowed_and_otherwise_posted_again(
-    route: ChatRoute, slack: FakeSlack, channel: str, also: tuple[str, ...], posts: int
+    route: Route, slack: FakeSlack, channel: str, also: tuple[str, ...], posts: int
 ) -> None:
     slack.workspace.scopes += also
     first = await route.post(_to(channel))
@@ -73,7 +73,7 @@ async def test_a_part_that_may_be_posted_is_looked_up_if_allowed_and_otherwise_p
     ] * posts
 
 
-async def test_a_post_that_cannot_be_looked_up_is_reported_as_unverifiable(route: ChatRoute, slack: FakeSlack) -> None:
+async def test_a_post_that_cannot_be_looked_up_is_reported_as_unverifiable(route: Route, slack: FakeSlack) -> None:
     slack.fail("chat.postMessage", *[Fault(status=503, take_message=True)] * 2)
 
     assert await route.post(part()) == Retryable(error="http_503", maybe_posted=True)
@@ -83,7 +83,7 @@ async def test_a_post_that_cannot_be_looked_up_is_reported_as_unverifiable(route
 
 
 async def test_a_closed_channel_is_reported_and_an_unavailable_slack_is_not(
-    route: ChatRoute, slack: FakeSlack, closed: list[str]
+    route: Route, slack: FakeSlack, closed: list[str]
 ) -> None:
     slack.fail("chat.postMessage", Fault(status=500, body="oops"))
     assert isinstance(await route.post(part()), Retryable)

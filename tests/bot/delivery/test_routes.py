@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.delivery.delivery import DirectMessageRoute, OutgoingPart
+from bot.delivery.delivery import OutgoingPart, direct_message_route
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import QuestionRow
 from bot.slack.messages import (
@@ -179,7 +179,7 @@ async def test_a_direct_message_that_cannot_be_opened_is_retried(chat: Chat, sla
     async def delete_pending(row: QuestionRow) -> None:
         deleted.append(row)
 
-    direct = DirectMessageRoute(chat=chat, delete_pending=delete_pending)
+    direct = direct_message_route(chat, delete_pending=delete_pending)
     assert await direct.post(letter) == Retryable(error="SlackClientError", maybe_posted=True)
     assert deleted == []
 
