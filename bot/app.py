@@ -58,7 +58,7 @@ from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
 from bot.translation import LANGUAGES, catalogue
-from bot.views import ask, options, sent, sources
+from bot.views import ask, sent, sources
 from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
@@ -512,7 +512,6 @@ class _Parts:
             partial(messages.register, examples=PROMPTS) if self.replays else messages.register,
             actions.register,
             partial(ask.register, choices=choices),
-            options.register,
             sent.register,
             sources.register,
         )

@@ -1,4 +1,7 @@
-"""Ask from anywhere: a modal with every option of a command, opened by shortcuts, a button, and `/pplx` alone."""
+"""Ask from anywhere: a modal with every option of a command, opened by shortcuts, a button, and `/pplx` alone.
+
+Another modal explains the options: it shows the text that is possible after each command.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,17 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
+from bot.blocks.elements import section
 from bot.blocks.escaping import clean, unescape_slack
 from bot.blocks.messages import THE_MESSAGE, asked_message
 from bot.commands.ask import ASK, EFFORT, MODEL, REASONING
 from bot.commands.base import Command, Option
+from bot.commands.help import OPTIONS, options_of
 from bot.commands.parsing import PRIVATE, PUBLIC, quote_message, write_arguments
 from bot.errors import UsageError
 from bot.listeners.clicks import Click, ClickReply, button
 from bot.listeners.context import ListenerContext
-from bot.listeners.slash import bare_command
+from bot.listeners.slash import bare_command, is_known_admin
 from bot.model.message import Block
 from bot.model.question import Choice
 from bot.preferences import THINK, Preferred, preferred
@@ -80,12 +85,16 @@ LAST_CHOICE_SECONDS = 0.4
 
 
 def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
-    """Listen to the shortcuts and the button that open the modal, to choices in it, and to its submission."""
+    """Listen to the shortcuts and the button that open the modal, to choices in it, and to its submission.
+
+    Also listen to the button below the help that shows all options.
+    """
     shortcut(app, context, ASK_ANYTHING, partial(open_from_anywhere, choices=choices))
     shortcut(app, context, ASK_ABOUT_THIS, partial(open_about_message, choices=choices))
     button(app, context, ASK_ANYTHING, partial(open_from_button, choices=choices))
     submission(app, context, CALLBACK_ID, partial(ask, choices=choices), first_input=QUESTION)
     changes(app, context, (COMMAND, MORE), change_form)
+    button(app, context, OPTIONS, show_options)
 
 
 async def open_from_command(
@@ -317,3 +326,10 @@ def message_link(body: Mapping[str, Any]) -> str:
         return ""
     reply = f"?thread_ts={thread}&cid={place}" if re.fullmatch(stamp, thread) and thread != ts else ""
     return f"https://{domain}.slack.com/archives/{place}/p{ts.replace('.', '')}{reply}"
+
+
+async def show_options(click: Click, context: ListenerContext) -> ClickReply | None:
+    """Show the options of the commands that the button names."""
+    texts = options_of(context.commands, click.choice, admin=await is_known_admin(click.user, context))
+    view = modal("options_modal", _("All options"), [section(text) for text in texts])
+    return await shown_problem(click, context, await open_modal(context, click.trigger_id, view))

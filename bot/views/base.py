@@ -31,7 +31,7 @@ from bot.listeners.context import ListenerContext
 from bot.listeners.intake import MEMBERS_ONLY
 from bot.listeners.slash import Opening
 from bot.model.membership import click_team_ids, team_of
-from bot.model.message import Block
+from bot.model.message import Block, OutgoingMessage
 from bot.slack.messages import FAILURES
 from bot.slack.views import NotOpened, Opened, View, ViewResult
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -292,12 +292,16 @@ def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_vie
 
 def tell(context: ListenerContext, *, user: str, response_url: str | None, text: str) -> None:
     """Send the person a private message: to the `response_url` of the action, or without one as a direct message."""
-    work = (
-        _send_directly(context, user, text)
-        if response_url is None
-        else context.replies.reply_privately(response_url, text_message(text))
-    )
-    context.start(_quietly(work))
+    context.start(_send(context, user, response_url, text_message(text)))
+
+
+async def _send(context: ListenerContext, user: str, response_url: str | None, message: OutgoingMessage) -> None:
+    with suppress(*FAILURES):
+        if response_url is not None:
+            await context.replies.reply_privately(response_url, message)
+        else:
+            channel = await context.chat.open_direct_message(user)
+            await context.chat.post(channel, escaping.sanitize_message(message), question="", part=0)
 
 
 async def shown_problem(click: Click, context: ListenerContext, problem: str | None) -> ClickReply | None:
@@ -309,14 +313,3 @@ async def shown_problem(click: Click, context: ListenerContext, problem: str | N
         tell(context, user=click.user, response_url=None, text=problem)
         return None
     return None if problem is None else text_reply(problem)
-
-
-async def _quietly(work: Coroutine[Any, Any, None]) -> None:
-    """Await a call to Slack, and ignore its failure."""
-    with suppress(*FAILURES):
-        await work
-
-
-async def _send_directly(context: ListenerContext, user: str, text: str) -> None:
-    channel = await context.chat.open_direct_message(user)
-    await context.chat.post(channel, escaping.sanitize_message(text_message(text)), question="", part=0)

@@ -96,32 +96,23 @@ def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = 
     """Build the view of an answer's sources, or of those from one `site`; `channel` is the place of the click."""
     cited = number_citations(clean(answer.text), answer.sources)
     sentences = check_figures(cited)
-    shown = [(number, source) for number, source in enumerate(cited.sources, 1) if site in {EVERY_SITE, _site(source)}]
-    others = [
-        (number, source)
-        for number, source in enumerate(cited.others, len(cited.sources) + 1)
-        if site in {EVERY_SITE, _site(source)}
-    ]
-    count = len(answer.sources)
-    blocks = [
-        small_text(
-            ngettext("{count} page · {cited} cited", "{count} pages · {cited} cited", count, cited=len(cited.sources))
-        ),
-        *_site_menu(answer.sources, site),
-    ]
+    numbered = enumerate([*cited.sources, *cited.others], 1)
+    shown = [(number, source) for number, source in numbered if site in {EVERY_SITE, _site(source)}]
+    count, cited_count = len(answer.sources), len(cited.sources)
+    counted = ngettext("{count} page · {cited} cited", "{count} pages · {cited} cited", count, cited=cited_count)
+    blocks = [small_text(counted), *_site_menu(answer.sources, site)]
     for number, source in shown[:MAX_LISTED]:
-        blocks += [*_cited_source(number, source, sentences), divider()]
-    blocks += [_other_source(number, source) for number, source in others[: MAX_LISTED - len(shown[:MAX_LISTED])]]
-    if (hidden := len(shown) + len(others) - MAX_LISTED) > 0:
-        blocks.append(
-            small_text(
-                ngettext(
-                    "{count} more page. Choose a site to see its pages.",
-                    "{count} more pages. Choose a site to see its pages.",
-                    hidden,
-                )
-            )
+        if number <= cited_count:
+            blocks += [*_cited_source(number, source, sentences), divider()]
+        else:
+            blocks.append(_other_source(number, source))
+    if (hidden := len(shown) - MAX_LISTED) > 0:
+        more = ngettext(
+            "{count} more page. Choose a site to see its pages.",
+            "{count} more pages. Choose a site to see its pages.",
+            hidden,
         )
+        blocks.append(small_text(more))
     if site == EVERY_SITE and (details := "\n".join(_details(kept, answer, cited.dangling, sentences))):
         blocks += [section(_("*Details*")), small_text(details)]
     return modal(CALLBACK_ID, _("Sources"), blocks, metadata={"question": str(kept.question_id), "channel": channel})
@@ -198,6 +189,5 @@ def _not_found(missing: Sequence[str]) -> str:
 
 
 def _other_source(number: int, source: Source) -> Block:
-    return section(
-        "\n".join([f"{_('*Not cited*')}  {next(_lines(number, source))}", *list(_lines(number, source))[1:]])
-    )
+    title, *others = _lines(number, source)
+    return section("\n".join([f"{_('*Not cited*')}  {title}", *others]))
