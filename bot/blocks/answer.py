@@ -43,19 +43,6 @@ from perplexity.types import Answer, AnswerKind, Passage, Source, shorten_answer
 EMPTY = N_("The answer came back empty.")
 
 
-def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
-    """Return the blocks of the quoted passages, and the blocks of the sources, numbered in the order of first use."""
-    used = _used_sources(answer.passages, answer.sources)
-    numbers = {source.number: place for place, source in enumerate(used, 1)}
-    quotes = [
-        _quote(text, numbers.get(passage.source), used)
-        for passage in answer.passages
-        for text in _texts(clean(passage.text))
-    ]
-    others = [source for source in answer.sources if source.number not in numbers]
-    return quotes, source_line(used, others)
-
-
 def no_model_notice(answer: Answer) -> str:
     """Return a sentence on why an answer has only passages: no answer model is configured, or none answered."""
     return fallback_notice(answer) or _(
@@ -69,16 +56,22 @@ def _used_sources(passages: Sequence[Passage], sources: Sequence[Source]) -> lis
     return [by_number[number] for number in first_use if number in by_number]
 
 
-def _texts(text: str) -> Iterator[str]:
-    yield from (text[start : start + MAX_TEXT] for start in range(0, len(text), MAX_TEXT))
+def _quotes(passages: Sequence[Passage], used: Sequence[Source]) -> Iterator[Block]:
+    """Yield the passages as quotations, each with the number of its source in the order of first use."""
+    numbered = {source.number: (number, source) for number, source in enumerate(used, 1)}
+    for passage in passages:
+        text = clean(passage.text)
+        for start in range(0, len(text), MAX_TEXT):
+            yield _quote(text[start : start + MAX_TEXT], numbered.get(passage.source))
 
 
-def _quote(text: str, number: int | None, used: Sequence[Source]) -> Block:
+def _quote(text: str, numbered: tuple[int, Source] | None) -> Block:
     elements: list[Block] = [{"type": "text", "text": f"{text} "}]
-    if number is not None:
-        label, address = f"[{number}]", link_url(used[number - 1])
+    if numbered is not None:
+        number, source = numbered
+        address = link_url(source)
         reference = {"type": "link", "url": address} if address else {"type": "text"}
-        elements.append(reference | {"text": label})
+        elements.append(reference | {"text": f"[{number}]"})
     return {"type": "rich_text", "elements": [{"type": "rich_text_quote", "elements": elements}]}
 
 
@@ -102,16 +95,18 @@ def render_answer(answer: Answer, *, original: Answer | None = None) -> tuple[li
 
     If `answer` is only a part of an answer, `original` is the whole one, whose notes are rendered.
     """
-    body: Sequence[Block | Part]
+    body: Iterable[Block | Part]
     used: Sequence[Source]
+    others: Sequence[Source]
     if answer.kind is AnswerKind.PASSAGES and answer.passages:
-        used, others = _used_sources(answer.passages, answer.sources), answer.sources
-        body, tail = passage_blocks(answer)
+        used = _used_sources(answer.passages, answer.sources)
+        numbers = {source.number for source in used}
+        others = [source for source in answer.sources if source.number not in numbers]
+        body = _quotes(answer.passages, used)
     else:
         cited = number_citations(clean(answer.text), answer.sources)
-        used, others = cited.sources, cited.others
-        body, tail = _text_blocks(cited), source_line(used, others)
-    return [*_notes(original or answer), *body, *tail], source_titles(used, others)
+        used, others, body = cited.sources, cited.others, _text_blocks(cited)
+    return [*_notes(original or answer), *body, *source_line(used, others)], source_titles(used, others)
 
 
 def answer_ending(answer: Answer, cited: CitedText) -> tuple[Block, ...]:
@@ -226,7 +221,7 @@ def answer_actions(below: Below, parts: Sequence[AnswerPart] = ()) -> tuple[Bloc
         for number, text in enumerate(below.buttons.next_questions, 1)
     ]
     shown = [
-        _button(_(part.label), part.name, below.question_id, **({"style": "primary"} if part.primary else {}))
+        button(_(part.label), part.name, str(below.question_id)) | ({"style": "primary"} if part.primary else {})
         for part in _in_order(offered, "button", BUTTONS)
     ]
     menu = _menu(_in_order(offered, "choice", CHOICES))
@@ -247,9 +242,8 @@ def cut_short_actions(again: str, *, question_id: str, sources: bool) -> Block:
 
     `again` is the label of the button that asks the question again. If `again` is empty, there is no such button.
     """
-    asked = UUID(question_id)
-    shown = [_button(again, "retry", asked)] if again else []
-    shown += [_button(_("Sources"), SOURCES, asked)] if sources else []
+    shown = [button(again, "retry", question_id)] if again else []
+    shown += [button(_("Sources"), SOURCES, question_id)] if sources else []
     return {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, _menu(_SENT_ONLY)]}
 
 
@@ -266,10 +260,6 @@ def with_actions(messages: Sequence[OutgoingMessage], actions: tuple[Block, ...]
     said = all_words(actions)
     text = fit(f"{said}\n{last.text}") if said else last.text
     return (*others, replace(last, text=text, blocks=(*last.blocks, *actions)))
-
-
-def _button(label: str, action_id: str, question_id: UUID, **style: str) -> Block:
-    return button(label, action_id, str(question_id)) | style
 
 
 def question_of_block(block_id: str) -> str:

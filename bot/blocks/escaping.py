@@ -145,10 +145,7 @@ def sanitize_view(view: Block) -> Block:
 
 
 def _break_mentions_outside_dates(text: str) -> str:
-    text = clean(text)
-    if "<!date^" not in text:
-        return break_mentions(text)
-    pieces = _DATE.split(text)
+    pieces = _DATE.split(clean(text))
     return "".join(piece if place % 2 else break_mentions(piece) for place, piece in enumerate(pieces))
 
 

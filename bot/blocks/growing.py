@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from bot.blocks.escaping import BOLD, WORD_JOINER, clean
-from bot.blocks.markdown.blocks import MAX_MESSAGE, MOST_COLUMNS, insert_placeholders, rendered_size
+from bot.blocks.markdown.blocks import MAX_MESSAGE, MOST_COLUMNS, insert_placeholders, rendered_size, within
 from bot.blocks.markdown.render import RIGHT_LETTER, count_blocks, render_whole, runs_right_to_left
 from bot.blocks.sources import link_url
 from perplexity.citations import (
@@ -296,7 +295,7 @@ _TRIES = 3
 _SIGNS_OF_A_BLOCK = re.compile(r"[ \t>]*+(?:[-+*_=:|#~`> \t]*+|\d{1,9}+[.)]?[ \t]*+)(?:\[[ xX]?\]?)?")
 _UNDERLINE = re.compile(r"[-=:| \t]*+")
 """Matches a line that may become the underline of a heading, or the row of dashes below the header of a table."""
-_CLOSING_FENCE = re.compile(r"[ \t>]*+(`{3,}+|~{3,}+)[ \t]*+\n?")
+_CLOSING_FENCE = re.compile(r"[ \t>]*+(`{3,}+|~{3,}+)[ \t]*+")
 _FENCE = "```"
 _LONE_OPENER = re.compile(r"^[ \t]*+(?:\$\$|\\\[)[ \t]*+\n[ \t]*+$", re.MULTILINE)
 _SPACED_SO_FAR = re.compile(
@@ -336,31 +335,28 @@ def find_final(
     text = document.text
     line = text.rfind("\n") + 1
     limit = min(_blocks_end(document, line), unfinished(document), _spaced_formula(document), _code_begins(document))
-    limit = min(limit, _inline_begins(_masked(document, line), line))
+    unfinished_line = _masked(document, line)
+    limit = min(limit, line + min(_bracket_begins(unfinished_line), _emphasis_begins(unfinished_line)))
     known = index_sources(sources)
     limit = limit if is_finished else min(limit, _unknown_reference(document, known, sources))
     limit, spans = _before_references(document, known, limit)
     spans += [match.span() for match in _URL.finditer(text, start)]
-    kept = _Spans([*spans, *_stretches(document, RegionKind.SPAN, RegionKind.MATH)])
-    code = _Spans(_stretches(document, RegionKind.FENCE, RegionKind.INDENTED))
-    tables = _Spans(
-        (document.lines[block.start], document.lines[min(block.end, len(document.lines) - 1)])
-        for block in document.blocks
-        if block.kind is BlockKind.TABLE
-    )
+    kept = _merged([*spans, *_stretches(document, RegionKind.SPAN, RegionKind.MATH)])
+    code = _stretches(document, RegionKind.FENCE, RegionKind.INDENTED)
+    tables = [_span(document, block) for block in document.blocks if block.kind is BlockKind.TABLE]
     has_right = RIGHT_LETTER.search(text, text.rfind("\n\n", 0, start) + 1) is not None
     tries = _TRIES
     ends = _SENTENCE_END if whole_sentences else _CLAUSE_END
     for match in reversed([*ends.finditer(text, start, min(limit + (3 if whole_sentences else 1), len(text)))]):
         place, ends_line = match.end(), match.lastgroup == "line"
-        if not start < place <= limit or kept.hold(place):
+        if not start < place <= limit or within(place, kept):
             continue
-        if not ends_line and (code.hold(place) or tables.hold(place) or not _is_long_enough(text, start, match)):
+        if not ends_line and (within(place, code) or within(place, tables) or not _is_long_enough(text, start, match)):
             continue
         # The mark at the start of a right-to-left line depends on the whole line.
         if not ends_line and has_right and not runs_right_to_left(_line_until(text, place)):
             continue
-        if ends_line and not code.hold(place) and (blank := _BLANK_LINE.match(text, place)):
+        if ends_line and not within(place, code) and (blank := _BLANK_LINE.match(text, place)):
             place = blank.end()
         # A text that ends inside a formula would wrongly end the formula.
         if unfinished(parse(text[:place])) == place:
@@ -389,23 +385,20 @@ def _line_until(text: str, place: int) -> str:
     return text[line : min(place, line + _LONG_CLAUSE)]
 
 
-class _Spans:
-    """Stretches of a text, which may overlap."""
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """Return stretches in order, those that overlap as one."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
 
-    def __init__(self, spans: Iterable[Span]) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        for start, end in sorted(spans):
-            if self._ends and start < self._ends[-1]:
-                self._ends[-1] = max(end, self._ends[-1])
-            else:
-                self._starts.append(start)
-                self._ends.append(end)
 
-    def hold(self, place: int) -> bool:
-        """Return whether a place is inside one of the stretches."""
-        index = bisect_left(self._starts, place) - 1
-        return index >= 0 and place < self._ends[index]
+def _span(document: Document, block: Block) -> Span:
+    lines = document.lines
+    return lines[block.start], lines[min(block.end, len(lines) - 1)]
 
 
 def _stretches(document: Document, *kinds: RegionKind) -> list[Span]:
@@ -425,20 +418,19 @@ def last_block(document: Document) -> Block | None:
 
 
 def _is_closed_fence(document: Document, block: Block) -> bool:
-    lines = document.lines
     if block.end - block.start < 2:
         return False
-    last = document.text[lines[block.end - 1] : lines[min(block.end, len(lines) - 1)]]
+    last = document.stretch(block.end - 1, block.end)
     closing = _CLOSING_FENCE.fullmatch(last)
     return closing is not None and closing[1].startswith(block.markup)
 
 
 def _blocks_end(document: Document, line: int) -> int:
     """Return the end of the blocks whose kind no later text can change; `line` is the start of the unfinished line."""
-    last, text, lines = last_block(document), document.text, document.lines
+    last, text = last_block(document), document.text
     if last is None:
         return 0
-    start, end = lines[last.start], lines[min(last.end, len(lines) - 1)]
+    start, end = _span(document, last)
     is_closed, above = "\n" in text[end:], max(line - 1, 0)
     found = len(text)
     match last.kind:
@@ -462,7 +454,7 @@ def _blocks_end(document: Document, line: int) -> int:
 def _fence_end(document: Document, block: Block, above: int) -> int:
     """Return the end of the code that can be shown; the last complete line of the text ends at `above`."""
     text, lines = document.text, document.lines
-    start, end = lines[block.start], lines[min(block.end, len(lines) - 1)]
+    start, end = _span(document, block)
     if _is_closed_fence(document, block) and text.endswith("\n", start, end):
         return end
     # Only a fence of three backticks is shown as it is; what replaces another fence depends on its contents.
@@ -487,10 +479,10 @@ def _spaced_formula(document: Document) -> int:
     if "$$" not in text and "\\[" not in text:
         return len(text)
     formulas = _stretches(document, RegionKind.MATH)
-    inside = _Spans([(start - 1, end) for start, end in formulas])
+    inside = [(start - 1, end) for start, end in formulas]
     for match in _LONE_OPENER.finditer(text):
         sign = match.end() - len(match[0].lstrip())
-        if not inside.hold(sign) and _SPACED_SO_FAR.fullmatch(text, match.start()):
+        if not within(sign, inside) and _SPACED_SO_FAR.fullmatch(text, match.start()):
             return match.start()
     # Punctuation after a displayed formula becomes part of it if the line ends there.
     if formulas and text.startswith(DISPLAYED, formulas[-1][0]) and _STOPS.fullmatch(text, formulas[-1][1]):
@@ -500,12 +492,12 @@ def _spaced_formula(document: Document) -> int:
 
 def _code_begins(document: Document) -> int:
     """Return the place of the first backtick whose partner may be in a later line of the same paragraph."""
-    text, lines, last = document.text, document.lines, document.blocks[-1:]
+    text, last = document.text, document.blocks[-1:]
     if "`" not in text or not last or last[0].kind not in (BlockKind.PARAGRAPH, BlockKind.HEADING):
         return len(text)
-    if "\n" in text[lines[min(last[0].end, len(lines) - 1)] :]:
+    begin, end = _span(document, last[0])
+    if "\n" in text[end:]:
         return len(text)
-    begin = lines[last[0].start]
     prose = (r for r in document.regions if r.kind is RegionKind.PROSE and r.end > begin)
     found = (text.find("`", max(begin, region.start), region.end) for region in prose)
     return next((place for place in found if place >= 0), len(text))
@@ -520,11 +512,6 @@ def _masked(document: Document, line: int) -> str:
         for region in document.regions
         if region.end > line
     )
-
-
-def _inline_begins(text: str, line: int) -> int:
-    """Return the place of the first unclosed bracket or emphasis; `text` is the masked text from `line` on."""
-    return line + min(_bracket_begins(text), _emphasis_begins(text))
 
 
 def _bracket_begins(text: str) -> int:

@@ -39,9 +39,7 @@ _TOKEN_OR_CODE = re.compile(r"(<[^<>]*>|`[^`\n]*`)")
 
 def strip_markdown(text: str) -> str:
     """Return the text without Markdown's `*`, `#` and backticks."""
-    for sign in "*`#":
-        text = text.replace(sign, "")
-    return text
+    return text.translate(dict.fromkeys(map(ord, "*`#")))
 
 
 def _linked_text(block: Block) -> str:
@@ -117,11 +115,8 @@ def pack(blocks: Sequence[Block | Part], *, sources: str = "", quote: str = "") 
 def _message(group: list[Block | Part], part: int, parts: int, sources: str, quote: str) -> OutgoingMessage:
     if parts == 1:
         return OutgoingMessage(text=fallback_text(group, sources=sources), blocks=_blocks(group))
-    number = context(
-        " · ".join(
-            filter(None, [quote if part > 1 else "", _("Part {part} of {parts}").format(part=part, parts=parts)])
-        )
-    )
+    said = _("Part {part} of {parts}").format(part=part, parts=parts)
+    number = context(f"{quote} · {said}" if quote and part > 1 else said)
     text = fallback_text([number, *group], sources=sources if part == parts else "")
     return OutgoingMessage(text=text, blocks=_blocks([*group, number]))
 
@@ -144,16 +139,6 @@ def _size(block: object) -> int:
         own = rendered_size(block["text"]) if isinstance(block.get("text"), str) else 0
         return own + sum([_size(value) for value in block.values() if isinstance(value, dict | list)])
     return sum(map(_size, block)) if isinstance(block, list) else 0
-
-
-def texts_in(block: object) -> list[str]:
-    """Return every text in a block, in order."""
-    if isinstance(block, dict):
-        own = [block["text"]] if isinstance(block.get("text"), str) else []
-        return [*own, *(text for value in block.values() for text in texts_in(value))]
-    if isinstance(block, list):
-        return [text for item in block for text in texts_in(item)]
-    return []
 
 
 _MAX_STOPPED = 150

@@ -49,42 +49,26 @@ def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) 
     tasks: list[Block] = []
     if queries:
         searched = is_over or bool(sources)
-        tasks.append(
-            {
-                "type": "task_card",
-                "task_id": "1",
-                "title": shorten(_searched(queries, done=searched), _TITLE),
-                "status": "complete" if searched else "in_progress",
-            }
-        )
+        tasks.append(_task("1", shorten(_searched(queries, done=searched), _TITLE), done=searched))
     if sources:
-        tasks.append(
-            {
-                "type": "task_card",
-                "task_id": "2",
-                "title": _read(len(sources)) if is_over else _reading(len(sources)),
-                "status": "complete" if is_over else "in_progress",
-                "sources": [
-                    {"type": "url", "url": address, "text": shorten(site, _QUERY)} for site, address in _sites(sources)
-                ],
-            }
-        )
+        title = _read(len(sources)) if is_over else _reading(len(sources))
+        sites = [{"type": "url", "url": address, "text": shorten(site, _QUERY)} for site, address in _sites(sources)]
+        tasks.append(_task("2", title, done=is_over) | {"sources": sites})
     return tasks
+
+
+def _task(task_id: str, title: str, *, done: bool) -> Block:
+    status = "complete" if done else "in_progress"
+    return {"type": "task_card", "task_id": task_id, "title": title, "status": status}
 
 
 def progress_line_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
     """Render the searches and pages in one line without the seconds, for a message that is not updated."""
-    text = progress_text(queries, sources)
-    return spoken(section(text), stop_button(question_id))
-
-
-def progress_text(queries: Sequence[str], sources: Sequence[Source]) -> str:
-    """Return the searches and the pages being read as mrkdwn."""
     parts = [escape(_searched(queries, done=bool(sources)))] if queries else []
     if sources:
         sites = ", ".join(escape(neutralize(site)) for site, _ in _sites(sources))
         parts.append(": ".join(filter(None, (_reading(len(sources)), sites))))
-    return " · ".join(parts)
+    return spoken(section(" · ".join(parts)), stop_button(question_id))
 
 
 def _read(pages: int) -> str:

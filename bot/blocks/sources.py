@@ -1,9 +1,10 @@
-"""Renders sources and search results: number, linked title, site and date."""
+"""Renders sources, search results and news summaries: number, linked title, site and date."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from bot.blocks import messages
 from bot.blocks.elements import (
@@ -23,20 +24,16 @@ from bot.translation import day
 from bot.translation import gettext as _
 from perplexity.filters import Filters, in_words
 from perplexity.formatting import format_iso_date
-from perplexity.notes import fallback_notice
+from perplexity.news.stories import Story
+from perplexity.news.summary import NewsSummary, news_stand_in
+from perplexity.notes import fallback_notice, news_of
 from perplexity.types import Query, SearchResults, Source
 from perplexity.urls import hostname, safe_url
-
-__all__ = ["format_iso_date", "link_url", "linked_title", "site_and_date", "source_line"]
 
 _LONGEST_TITLE = 120
 _SITE = 60
 _ADDRESS = 200
 _ESCAPED_ADDRESS = 2_200
-_LONGEST_ESCAPE = 6
-"""The most characters of one escaped character: `&amp;` and a joiner."""
-
-
 MAX_SITES = 3
 
 
@@ -81,9 +78,7 @@ def _site_links(sources: Iterable[Source], *, linked: int) -> Iterator[str]:
 def link_url(source: Source) -> str | None:
     """Return the URL to link, None if it is unsafe or too long once escaped."""
     address = safe_url(source.url)
-    if address is None or len(address) * _LONGEST_ESCAPE <= _ESCAPED_ADDRESS:
-        return address
-    return address if len(escape(address)) <= _ESCAPED_ADDRESS else None
+    return address if address is not None and len(escape(address)) <= _ESCAPED_ADDRESS else None
 
 
 def _title(source: Source) -> str:
@@ -164,3 +159,56 @@ def _entry(number: int, source: Source) -> list[Block]:
 def describe_filters(filters: Filters) -> list[str]:
     """Return each filter in words, as mrkdwn."""
     return [shorten(escape(text), _FILTERS) for text in in_words(filters)]
+
+
+_SENTENCE = 350
+_TOPIC = 200
+_OTHER_SITES = 5
+
+
+def news_messages(summary: NewsSummary, *, filters: Filters) -> tuple[OutgoingMessage, ...]:
+    """Render the stories in order below a line with their category, topic and filters."""
+    entries = [block for number, story in enumerate(summary.stories, 1) for block in story_blocks(number, story)]
+    above = [_header(summary, filters), *warning_blocks([news_stand_in(summary)])]
+    blocks = [*above, *entries, *notes_block(summary.notes)]
+    return messages.pack(blocks)
+
+
+def story_blocks(number: int, story: Story) -> list[Block]:
+    """Return a story: its linked headline and one sentence, and a small line with its site, date and other sites."""
+    headline = f"*{number}.  {linked_title(replace(story.source, title=story.headline))}*"
+    sentence = escape(shorten(one_line(story.sentence), _SENTENCE))
+    place = _site_and_date(story)
+    places = (_join(place, _other_sites(story, linked=True)), _join(place, _other_sites(story, linked=False)), place)
+    said = longest(("\n".join(filter(None, (headline, sentence))), headline))
+    return [section(said), *([context(longest(places))] if place else [])]
+
+
+def _header(summary: NewsSummary, filters: Filters) -> Block:
+    topic = escape(shorten(one_line(summary.topic), _TOPIC))
+    news = news_of(summary.category)
+    return context(_join(f"*{news[:1].upper()}{news[1:]}*", topic, *describe_filters(filters)))
+
+
+def _site_and_date(story: Story) -> str:
+    shown = day(format_iso_date(story.date.isoformat())) if story.date else ""
+    return _join(escape(hostname(story.source.url)), shown)
+
+
+def _other_sites(story: Story, *, linked: bool) -> str:
+    """Return the other sites with the story, without duplicates."""
+    places = {hostname(source.url): source for source in reversed(story.others)}
+    places.pop(hostname(story.source.url), None)
+    places.pop("", None)
+    shown = [_site_link(place, source, linked=linked) for place, source in reversed(places.items())]
+    more = [_("{count} more").format(count=len(shown) - _OTHER_SITES)] if len(shown) > _OTHER_SITES else []
+    return _("also: {sites}").format(sites=", ".join([*shown[:_OTHER_SITES], *more])) if shown else ""
+
+
+def _site_link(place: str, source: Source, *, linked: bool) -> str:
+    address = link_url(source) if linked else None
+    return link(address, place) if address else escape(place)
+
+
+def _join(*parts: str) -> str:
+    return " · ".join(filter(None, parts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from bot.blocks.news import news_messages
+from bot.blocks.sources import news_messages
 from bot.commands.base import Command, CommandContext, CommandForm, Reply, Stats
 from bot.commands.parsing import (
     COUNTRY,

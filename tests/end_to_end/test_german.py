@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bot.blocks.messages import texts_in
 from tests.driver import TS, Driver, asked_in
 from tests.end_to_end.test_event_limit import drop_events
 from tests.fakes.perplexity import json_reply
+from tests.fakes.shown import texts_in
 from tests.fakes.slack import Fault
 
 BROKEN = json_reply({"error": {"type": "x", "message": "no"}}, status=500)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bot.blocks.messages import texts_in
 from tests.driver import Driver, asked_in
 from tests.fakes.news_answers import text_reply
 from tests.fakes.perplexity import fixture, json_reply
+from tests.fakes.shown import texts_in
 from tests.fakes.slack import Fault, Post
 
 STORIES = "Chip plant opens in Dresden | 2026-11-20 | It opened on Friday. [1][2]"

@@ -27,3 +27,13 @@ def of_messages(messages: Iterable[OutgoingMessage], allowed: Iterable[str] = ()
 
 def of_view(view: Mapping[str, Any], allowed: Iterable[str] = ()) -> Harms:
     yield harms_of_message(sanitize_view(dict(view)), allowed)
+
+
+def texts_in(block: object) -> list[str]:
+    """Return every text in a block, in order."""
+    if isinstance(block, dict):
+        own = [block["text"]] if isinstance(block.get("text"), str) else []
+        return [*own, *(text for value in block.values() for text in texts_in(value))]
+    if isinstance(block, list):
+        return [text for item in block for text in texts_in(item)]
+    return []

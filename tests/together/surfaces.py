@@ -25,7 +25,6 @@ from bot.blocks.messages import (
     late_message,
     question_stopped_message,
 )
-from bot.blocks.news import news_messages
 from bot.blocks.progress import (
     answer_progress_message,
     growing_message,
@@ -33,7 +32,7 @@ from bot.blocks.progress import (
     stopped_message,
     writing_message,
 )
-from bot.blocks.sources import results_messages
+from bot.blocks.sources import news_messages, results_messages
 from bot.commands.ask import ASK
 from bot.commands.conversation import BEGIN, END, take_next_questions
 from bot.commands.help import help_overview, text_message, too_many_open_message, usage_message

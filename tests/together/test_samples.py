@@ -20,9 +20,8 @@ from bot.blocks.elements import REST, button
 from bot.blocks.escaping import sanitize_message, sanitize_view
 from bot.blocks.examples import greeting_message
 from bot.blocks.messages import failure_message
-from bot.blocks.news import news_messages
 from bot.blocks.progress import answer_progress_message, stopped_message
-from bot.blocks.sources import results_messages
+from bot.blocks.sources import news_messages, results_messages
 from bot.blocks.status import status_message
 from bot.commands.help import help_message
 from bot.features import ANSWER_PARTS, COMMANDS, data_requests

@@ -37,9 +37,8 @@ import pytest
 
 from bot.blocks.answer import Below, answer_actions, answer_ending, answer_messages, sent_actions, with_actions
 from bot.blocks.messages import failure_message
-from bot.blocks.news import news_messages
 from bot.blocks.progress import broken_off_blocks, stopped_blocks
-from bot.blocks.sources import results_messages
+from bot.blocks.sources import news_messages, results_messages
 from bot.features import ANSWER_PARTS
 from bot.features.checking import claims_messages
 from bot.features.deepdive import deepdive_messages

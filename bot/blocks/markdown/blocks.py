@@ -328,6 +328,7 @@ def _size_of_mark(mark: re.Match[str], addresses: Addresses) -> int:
 
 
 _BORDERS = (
+    re.compile(r"\n"),
     re.compile(
         rf"[.!?…。！？](?:(?<![。！？])[\"'”’)\]]*(?:\s*{PLACEHOLDER.pattern})*\s+|(?<=[。！？])(?:{PLACEHOLDER.pattern})*)(?!\ufdd0)"
     ),
@@ -366,11 +367,7 @@ def _pieces(text: str, sums: Sequence[int], kept: Sequence[tuple[int, int]], roo
             end = len(text)
         else:
             least = start + (farthest - start) // 3
-            end = (
-                _line_end(text, kept, least, farthest)
-                or _best(borders, least, farthest)
-                or _between_characters(text, start, farthest)
-            )
+            end = _best(borders, least, farthest) or _between_characters(text, start, farthest)
         yield text[start:end]
         start = end
 
@@ -378,15 +375,7 @@ def _pieces(text: str, sums: Sequence[int], kept: Sequence[tuple[int, int]], roo
 def _places(border: re.Pattern[str], text: str, kept: Sequence[tuple[int, int]]) -> list[int]:
     """Return the places at which a text may be cut, in order; none of them is inside a stretch that is `kept` whole."""
     ends = [match.end() for match in border.finditer(text)]
-    return [end for end in ends if not _within(end, kept)]
-
-
-def _line_end(text: str, kept: Sequence[tuple[int, int]], least: int, farthest: int) -> int | None:
-    """Return the place after the last line end before `farthest`; None if this is not after `least`."""
-    place = text.rfind("\n", least, farthest) + 1
-    while place > least and _within(place, kept):
-        place = text.rfind("\n", least, place - 1) + 1
-    return place if place > least else None
+    return [end for end in ends if not within(end, kept)]
 
 
 def _best(borders: Sequence[Sequence[int]], least: int, farthest: int) -> int | None:
@@ -419,9 +408,10 @@ def _joined(before: str, after: str) -> bool:
     return extends or flags or after in _JOINS or before in _JOINS or before == "\\"
 
 
-def _within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+def within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a place is inside one of the stretches, which are in order and do not overlap."""
     index = bisect_right(spans, (place, -1)) - 1
-    return index >= 0 and spans[index][0] < place < spans[index][1]
+    return index >= 0 and place < spans[index][1]
 
 
 _ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?=\s|$)[ \t]?")

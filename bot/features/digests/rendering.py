@@ -22,7 +22,7 @@ from bot.blocks.elements import (
     warning_blocks,
 )
 from bot.blocks.escaping import code, escape, one_line, shorten
-from bot.blocks.news import story_blocks
+from bot.blocks.sources import story_blocks
 from bot.features.digests.model import (
     AlreadyRunning,
     Created,

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.sources import format_iso_date
 from bot.model.message import Audience, Block
 from fake_slack.limits import check_message
 from perplexity.errors import Attempt
-from perplexity.formatting import format_dollars, format_duration
+from perplexity.formatting import format_dollars, format_duration, format_iso_date
 from perplexity.types import Answer, AnswerKind, Passage, Source, Usage
 
 SOURCES = (

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.blocks import escaping
-from bot.blocks.news import news_messages
+from bot.blocks.sources import news_messages
 from bot.blocks.words import moment
 from fake_slack.limits import check_message
 from perplexity.filters import Filters

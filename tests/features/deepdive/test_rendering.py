@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 
 from bot.blocks.escaping import sanitize_message
-from bot.blocks.messages import texts_in
 from bot.features.deepdive import deepdive_messages, deepdive_progress_message
 from bot.model.message import Audience, OutgoingMessage
 from fake_slack.limits import check_message
@@ -20,6 +19,7 @@ from perplexity.markdown import BlockKind, read_blocks
 from perplexity.types import Source
 from perplexity.x_posts.types import Sentiment
 from tests.fakes.hostile_text import short, wild
+from tests.fakes.shown import texts_in
 
 PAGE = Source(number=1, title="A page", url="https://a.example/")
 POST = Source(number=1, title="Ada is glad", url="https://x.com/ada/status/1")
