@@ -442,13 +442,7 @@ class _Parts:
             admission=self.admission,
             home_changed=self.home_tabs.changed,
             enter=self.enter_team,
-            progress_of=partial(
-                ProgressUpdater,
-                questions=self.questions,
-                chat=self.chat,
-                response_urls=self.response_urls,
-                slack_api_url=self.slack.api_url,
-            ),
+            progress_of=partial(ProgressUpdater, shared=self.status_messages),
             take_edit=self.stream_log.edit_progress,
         )
 

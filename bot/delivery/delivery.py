@@ -134,10 +134,10 @@ class Delivery:
         uses = row.response_uses
         for number in range(row.part, len(row.messages or ())):
             if first is not None and number == row.part:
-                delivered, uses = await self._send_part(first.part, recorded=first.route)
+                part, recorded = first.part, first.route
             else:
-                part = _outgoing_part(row, number, audience, response_url_uses=uses)
-                delivered, uses = await self._send_part(part, recorded=None)
+                part, recorded = _outgoing_part(row, number, audience, response_url_uses=uses), None
+            delivered, uses = await self._send_part(part, recorded=recorded)
             if not delivered:
                 return False
         return True

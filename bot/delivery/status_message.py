@@ -79,7 +79,7 @@ class StatusMessages:
         message = escaping.sanitize_message(message)
         if row.thread_ts is not None:
             return await self._post_pending_in_thread(row, message)
-        if row.action or row.redeliveries or row.response_url is None or not self._response_url_usable(row):
+        if row.action or row.redeliveries or row.response_url is None or not self.may_use_response_url(row):
             return row
         used = replace(row, response_uses=row.response_uses + 1)
         await self._mark_sending(used)
@@ -120,7 +120,7 @@ class StatusMessages:
             current = await self.questions.get(row.id)
         except DATABASE_UNAVAILABLE:
             return
-        if current is not None and (url := current.response_url) and self._response_url_usable(current):
+        if current is not None and (url := current.response_url) and self.may_use_response_url(current):
             await _until_deleted(lambda: self.response_urls.delete_original(url))
 
     async def delete_pending_in_thread(self, row: QuestionRow) -> None:
@@ -182,7 +182,8 @@ class StatusMessages:
             row.channel_id, question=str(row.id), part=0, thread_ts=row.thread_ts, since=row.received_at
         )
 
-    def _response_url_usable(self, row: QuestionRow) -> bool:
+    def may_use_response_url(self, row: QuestionRow) -> bool:
+        """Return whether the question's response_url can be used once more."""
         age = self.clock() - row.received
         return response_url_usable(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
 
@@ -199,18 +200,14 @@ MAX_PROGRESS_USES = 3
 class ProgressUpdater:
     """Shows one question's progress; each message is tried once.
 
-    `take_edit` takes one of the edits that the workspace has left. It returns the seconds until the next edit is
-    allowed, or None if no edit is left. If `take_edit` itself is None, the caller takes the edits. `clock` is
-    monotonic. `response_url_uses` counts the uses that progress has taken.
+    `shared` has the services and the clock. `take_edit` takes one of the edits that the workspace has left. It returns
+    the seconds until the next edit is allowed, or None if no edit is left. If `take_edit` itself is None, the caller
+    takes the edits. `response_url_uses` counts the uses that progress has taken.
     """
 
     row: QuestionRow
-    questions: QuestionStore
-    chat: Chat
-    response_urls: ResponseUrls
-    slack_api_url: str
+    shared: StatusMessages
     take_edit: Callable[[QuestionRow], Awaitable[float | None]] | None = None
-    clock: Callable[[], float] = monotonic
     paused_until: float = 0.0
     response_url_uses: int = 0
     _next_edit: float = 0.0
@@ -231,7 +228,7 @@ class ProgressUpdater:
         Raises RequestCancelled if the question is stopped or taken over.
         """
         await self._check_claim()
-        if self.clock() < self.paused_until:
+        if self.shared.clock() < self.paused_until:
             return False
         if self.editable:
             return await self._update_in_thread(message, milestone=milestone)
@@ -240,7 +237,7 @@ class ProgressUpdater:
         return await self._update_by_response_url(message) if usable else False
 
     async def _update_in_thread(self, message: OutgoingMessage, *, milestone: bool) -> bool | None:
-        if self.clock() < self._next_edit and not milestone:
+        if self.shared.clock() < self._next_edit and not milestone:
             return False
         if self.take_edit is not None:
             try:
@@ -249,27 +246,29 @@ class ProgressUpdater:
                 pause = None
             if pause is None:
                 return False
-            self._next_edit = self.clock() + pause
+            self._next_edit = self.shared.clock() + pause
         result = self._note_rate_limit(await self._edit(message))
         await self._check_claim()
         return has_arrived(result)
 
     async def _edit(self, message: OutgoingMessage) -> PostResult:
-        return await self.chat.update(
+        return await self.shared.chat.update(
             self.row.channel_id, self.row.message_ts or "", escaping.sanitize_message(message)
         )
 
     async def _update_by_response_url(self, message: OutgoingMessage) -> bool | None:
         try:
             used = self.row.response_uses + self.response_url_uses + 1
-            ours = await self.questions.mark_sending(self.row, self.row.part, uses=used)
+            ours = await self.shared.questions.mark_sending(self.row, self.row.part, uses=used)
         except DATABASE_UNAVAILABLE as error:
             self._log_not_shown(type(error).__name__)
             return False
         if not ours:
             raise RequestCancelled("another worker has the question")
         url, shown = self.row.response_url or "", escaping.sanitize_message(message)
-        result = self._note_rate_limit(await self.response_urls.post(url, shown, audience=Audience.ASKER, replace=True))
+        result = self._note_rate_limit(
+            await self.shared.response_urls.post(url, shown, audience=Audience.ASKER, replace=True)
+        )
         if not isinstance(result, Retryable) or result.maybe_posted:
             self.response_url_uses += 1
         if not isinstance(result, Sent):
@@ -283,7 +282,7 @@ class ProgressUpdater:
         If progress in a thread has overwritten the answer of another worker, restore the answer.
         """
         try:
-            current = await self.questions.get(self.row.id)
+            current = await self.shared.questions.get(self.row.id)
         except DATABASE_UNAVAILABLE:
             return
         if current is not None and current.claim == self.row.claim:
@@ -296,13 +295,11 @@ class ProgressUpdater:
 
     def _response_url_usable(self) -> bool:
         row = replace(self.row, response_uses=self.row.response_uses + self.response_url_uses)
-        age = self.clock() - row.received
-        few = row.response_uses < MAX_PROGRESS_USES
-        return few and response_url_usable(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
+        return row.response_uses < MAX_PROGRESS_USES and self.shared.may_use_response_url(row)
 
     def _note_rate_limit(self, result: PostResult) -> PostResult:
         if isinstance(result, Retryable) and result.seconds:
-            self.paused_until = self.clock() + result.seconds
+            self.paused_until = self.shared.clock() + result.seconds
         return result
 
     def _log_not_shown(self, error: str) -> None:

@@ -371,14 +371,8 @@ class LiveWorkspace:
         """Return what shows the progress of a question."""
         if question.thread_ts is not None:
             return EditedStatus(Chat(self.client), question)
-        return ProgressUpdater(
-            row=question,
-            questions=self.questions.as_store,
-            chat=Chat(self.client),
-            response_urls=self.urls,
-            slack_api_url=API_URL,
-            clock=asyncio.get_running_loop().time,
-        )
+        shared = replace(self.status_messages, clock=asyncio.get_running_loop().time)
+        return ProgressUpdater(row=question, shared=shared)
 
     async def ask(self, text: str = "why", *, number: int = 1, surface: str = "im") -> QuestionRow:
         """Put a question into a conversation with this number, and its status message; return it.

@@ -14,11 +14,11 @@ from psycopg import OperationalError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.elements import section
-from bot.delivery.status_message import MAX_PROGRESS_USES, ProgressUpdater
+from bot.delivery.status_message import MAX_PROGRESS_USES, ProgressUpdater, StatusMessages
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, Outcome, QuestionRow
 from bot.slack.messages import Chat, ResponseUrls
-from bot.storage.questions import Pool, QuestionStore, connection_pool
+from bot.storage.questions import DatabaseRetry, Pool, QuestionStore, connection_pool
 from bot.storage.streams import STATUS_EDITS_PER_MINUTE, StreamLog
 from perplexity.errors import RequestCancelled
 from tests.fakes.rows import claim
@@ -58,14 +58,15 @@ class ProgressHarness:
 
     def updater(self, row: QuestionRow) -> ProgressUpdater:
         client = AsyncWebClient(token=BOT_TOKEN, base_url=self.slack.api_url, session=self.session, retry_handlers=[])
-        return ProgressUpdater(
-            row=row,
+        shared = StatusMessages(
             questions=self.questions,
+            database_retry=DatabaseRetry(seconds=1),
             chat=Chat(client),
             response_urls=ResponseUrls(self.session),
             slack_api_url=self.slack.api_url,
             clock=lambda: self.now,
         )
+        return ProgressUpdater(row=row, shared=shared)
 
     async def _posted(self) -> str:
         client = AsyncWebClient(token=BOT_TOKEN, base_url=self.slack.api_url, session=self.session)
@@ -233,8 +234,9 @@ async def test_an_answer_overwritten_by_a_suspended_worker_is_restored(
     harness: ProgressHarness, answered: bool, shown: str
 ) -> None:
     progress = await harness.start_progress(in_thread=True)
-    progress.questions = Suspended(harness.pool)
-    progress.questions.answered = answered
+    suspended = Suspended(harness.pool)
+    suspended.answered = answered
+    progress.shared = replace(progress.shared, questions=suspended)
 
     with pytest.raises(RequestCancelled):
         await progress.update(SAID, milestone=False)
@@ -244,7 +246,7 @@ async def test_an_answer_overwritten_by_a_suspended_worker_is_restored(
 
 async def test_an_answer_whose_blocks_slack_rejects_is_restored_as_text(harness: ProgressHarness) -> None:
     progress = await harness.start_progress(in_thread=True)
-    progress.questions = Suspended(harness.pool)
+    progress.shared = replace(progress.shared, questions=Suspended(harness.pool))
     taken = Fault(status=200, body='{"ok": true, "ts": "1.2"}', take_message=True)
     harness.slack.fail("chat.update", taken, Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
 
