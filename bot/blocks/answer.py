@@ -43,13 +43,6 @@ from perplexity.types import Answer, AnswerKind, Passage, Source, shorten_answer
 EMPTY = N_("The answer came back empty.")
 
 
-def no_model_notice(answer: Answer) -> str:
-    """Return a sentence on why an answer has only passages: no answer model is configured, or none answered."""
-    return fallback_notice(answer) or _(
-        "No answer model is configured, so these are the passages that fit best, word for word."
-    )
-
-
 def _used_sources(passages: Sequence[Passage], sources: Sequence[Source]) -> list[Source]:
     by_number = {source.number: source for source in reversed(sources)}
     first_use = dict.fromkeys(passage.source for passage in passages)
@@ -105,7 +98,9 @@ def render_answer(answer: Answer, *, original: Answer | None = None) -> tuple[li
         body = _quotes(answer.passages, used)
     else:
         cited = number_citations(clean(answer.text), answer.sources)
-        used, others, body = cited.sources, cited.others, _text_blocks(cited)
+        used, others = cited.sources, cited.others
+        body = split_markdown(insert_placeholders(cited), [link_url(source) for source in used])
+        body = body or [section(_(EMPTY))]
     return [*_notes(original or answer), *body, *source_line(used, others)], source_titles(used, others)
 
 
@@ -114,15 +109,11 @@ def answer_ending(answer: Answer, cited: CitedText) -> tuple[Block, ...]:
     return (*_notes(answer), *source_line(cited.sources, cited.others))
 
 
-def _text_blocks(cited: CitedText) -> Sequence[Block | Part]:
-    parts = split_markdown(insert_placeholders(cited), [link_url(source) for source in cited.sources])
-    return parts or [section(_(EMPTY))]
-
-
 def _notes(answer: Answer) -> Iterator[Block]:
     """Yield the notes that affect how to read an answer. The modal with its sources shows the other notes."""
-    passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
-    notice = no_model_notice(answer) if passages else fallback_notice(answer)
+    notice = fallback_notice(answer)
+    if not notice and answer.kind is AnswerKind.PASSAGES and answer.passages:
+        notice = _("No answer model is configured, so these are the passages that fit best, word for word.")
     yield from warning_blocks([notice, answer.as_of, *shorten_text(answer.text)[1]])
     if answer.incomplete is not None:
         reason = escape(shorten(one_line(answer.incomplete), 200))

@@ -320,9 +320,8 @@ def message_link(body: Mapping[str, Any]) -> str:
     channel = body.get("channel")
     place = str(channel.get("id") or "") if isinstance(channel, dict) else ""
     stamp = r"\d{1,12}\.\d{1,9}"
-    if not (re.fullmatch(r"[a-z0-9-]{1,63}", domain) and re.fullmatch(r"[A-Z0-9]{1,30}", place)):
-        return ""
-    if not re.fullmatch(stamp, ts):
+    parts = ((r"[a-z0-9-]{1,63}", domain), (r"[A-Z0-9]{1,30}", place), (stamp, ts))
+    if not all(re.fullmatch(pattern, part) for pattern, part in parts):
         return ""
     reply = f"?thread_ts={thread}&cid={place}" if re.fullmatch(stamp, thread) and thread != ts else ""
     return f"https://{domain}.slack.com/archives/{place}/p{ts.replace('.', '')}{reply}"
