@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from bot.blocks import messages
 from bot.blocks.elements import (
     context,
     link,
@@ -19,6 +18,7 @@ from bot.blocks.elements import (
 )
 from bot.blocks.escaping import escape, neutralize, one_line, shorten
 from bot.blocks.markdown.render import LEFT_TO_RIGHT, runs_right_to_left
+from bot.blocks.messages import pack
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.translation import day
 from bot.translation import gettext as _
@@ -127,7 +127,7 @@ def results_messages(
     """
     quote = quote_question(query.text, audience)
     blocks = [*question_line(query.text, audience), *result_blocks(results, query=query, shown_before=shown_before)]
-    return messages.pack(blocks, quote=quote)
+    return pack(blocks, quote=quote)
 
 
 def result_blocks(results: SearchResults, *, query: Query, shown_before: int = 0) -> list[Block]:
@@ -171,7 +171,7 @@ def news_messages(summary: NewsSummary, *, filters: Filters) -> tuple[OutgoingMe
     entries = [block for number, story in enumerate(summary.stories, 1) for block in story_blocks(number, story)]
     above = [_header(summary, filters), *warning_blocks([news_stand_in(summary)])]
     blocks = [*above, *entries, *notes_block(summary.notes)]
-    return messages.pack(blocks)
+    return pack(blocks)
 
 
 def story_blocks(number: int, story: Story) -> list[Block]:

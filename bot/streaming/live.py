@@ -22,9 +22,7 @@ from types import TracebackType
 from typing import Self
 
 from bot.blocks import escaping
-from bot.blocks.elements import question_line
-from bot.blocks.growing import StreamedText
-from bot.blocks.progress import (
+from bot.blocks.answer import (
     answer_progress_message,
     growing_message,
     progress_line_message,
@@ -34,6 +32,8 @@ from bot.blocks.progress import (
     writing_message,
     written_message,
 )
+from bot.blocks.elements import question_line
+from bot.blocks.growing import StreamedText
 from bot.commands.base import PACE_SECONDS, Progress
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.status_message import delete

@@ -12,7 +12,7 @@ from time import monotonic, time
 from typing import Any, Literal, TypeVar
 from uuid import UUID
 
-from bot.blocks.answer import AnswerPart, Below, answer_actions, sent_actions, with_actions
+from bot.blocks.answer import AnswerPart, Below, answer_actions, broken_off_blocks, sent_actions, with_actions
 from bot.blocks.elements import context as context_block
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.examples import EXAMPLES
@@ -24,7 +24,6 @@ from bot.blocks.messages import (
     question_stopped_message,
     with_line_above,
 )
-from bot.blocks.progress import broken_off_blocks
 from bot.blocks.words import short_time
 from bot.chain import SPENDING_PAUSED, Chain
 from bot.commands.base import ROOT_COMMAND, Command, CommandContext, Progress

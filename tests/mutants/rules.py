@@ -241,7 +241,7 @@ RULES = (
     _rule("no call is in an address", URLS, '_MENTION.sub("%40", ', "str(", LINKS, "tests/perplexity/test_urls.py"),
     _rule(
         "queries in progress are broken text",
-        "bot/blocks/progress.py",
+        "bot/blocks/answer.py",
         "neutralize(clean(shorten(one_line(query), _QUERY)))",
         "clean(shorten(one_line(query), _QUERY))",
         LINKS,

@@ -15,7 +15,16 @@ from uuid import UUID
 
 import pytest
 
-from bot.blocks.answer import Below, answer_actions, answer_messages
+from bot.blocks.answer import (
+    Below,
+    answer_actions,
+    answer_messages,
+    answer_progress_message,
+    growing_message,
+    progress_line_message,
+    stopped_message,
+    writing_message,
+)
 from bot.blocks.escaping import one_line
 from bot.blocks.growing import StreamedText
 from bot.blocks.messages import (
@@ -24,13 +33,6 @@ from bot.blocks.messages import (
     failure_message,
     late_message,
     question_stopped_message,
-)
-from bot.blocks.progress import (
-    answer_progress_message,
-    growing_message,
-    progress_line_message,
-    stopped_message,
-    writing_message,
 )
 from bot.blocks.sources import news_messages, results_messages
 from bot.commands.ask import ASK

@@ -15,12 +15,18 @@ from uuid import UUID
 
 import pytest
 
-from bot.blocks.answer import Below, answer_actions, answer_messages, with_actions
+from bot.blocks.answer import (
+    Below,
+    answer_actions,
+    answer_messages,
+    answer_progress_message,
+    stopped_message,
+    with_actions,
+)
 from bot.blocks.elements import REST, button
 from bot.blocks.escaping import sanitize_message, sanitize_view
 from bot.blocks.examples import greeting_message
 from bot.blocks.messages import failure_message
-from bot.blocks.progress import answer_progress_message, stopped_message
 from bot.blocks.sources import news_messages, results_messages
 from bot.blocks.status import status_message
 from bot.commands.help import help_message

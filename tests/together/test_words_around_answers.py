@@ -35,9 +35,17 @@ from uuid import UUID
 
 import pytest
 
-from bot.blocks.answer import Below, answer_actions, answer_ending, answer_messages, sent_actions, with_actions
+from bot.blocks.answer import (
+    Below,
+    answer_actions,
+    answer_ending,
+    answer_messages,
+    broken_off_blocks,
+    sent_actions,
+    stopped_blocks,
+    with_actions,
+)
 from bot.blocks.messages import failure_message
-from bot.blocks.progress import broken_off_blocks, stopped_blocks
 from bot.blocks.sources import news_messages, results_messages
 from bot.features import ANSWER_PARTS
 from bot.features.checking import claims_messages

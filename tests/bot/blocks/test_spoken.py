@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.blocks.answer import answer_messages, with_actions
+from bot.blocks.answer import answer_messages, broken_off_blocks, growing_message, stopped_message, with_actions
 from bot.blocks.elements import MAX_BYTES, REST, bar_chart, cell, fallback_text, leaf, markdown, person, section, table
 from bot.blocks.escaping import escape, sanitize_message
 from bot.blocks.messages import as_direct_message
-from bot.blocks.progress import broken_off_blocks, growing_message, stopped_message
 from bot.model.message import Audience, OutgoingMessage
 from bot.translation import speaking
 from perplexity.types import Answer, AnswerKind, Passage, Source
