@@ -95,8 +95,8 @@ CASES = {
     "an error inside a 200 with its usage": Case(
         asked="ask why",
         order="openrouter perplexity",
-        faults={CHAT: (json_reply(openrouter.error(502) | {"usage": {"cost": 0.02}}),)},
-        invoice=0.02 + 0.00114,
+        faults={CHAT: (json_reply(openrouter.error(502) | {"usage": {"cost": 0.02}}),) * 3},
+        invoice=0.06 + 0.00114,
     ),
     "a service that was asked again": Case(
         asked="ask -r why",
