@@ -79,7 +79,8 @@ class Retryable:
         return self.error in SLACK_INTERNAL_ERRORS
 
 
-PostResult = Sent | Rejected | RouteClosed | Retryable
+Failed = Rejected | RouteClosed | Retryable
+PostResult = Sent | Failed
 
 
 def has_arrived(result: PostResult) -> bool | None:
@@ -180,7 +181,7 @@ class Chat:
         self, channel: str, message: OutgoingMessage, *, question: str, part: int, thread_ts: str | None = None
     ) -> PostResult:
         """Post one message, in a thread if one is given, with metadata by which `find` finds it."""
-        return await _result_of(
+        return await result_of(
             self._client.chat_postMessage(
                 channel=channel, thread_ts=thread_ts, metadata=metadata_of(question, part), **_content(message)
             )
@@ -190,7 +191,7 @@ class Chat:
         self, channel: str, user: str, message: OutgoingMessage, *, thread_ts: str | None
     ) -> PostResult:
         """Post a message that only one member of a channel sees, and only in this session of Slack."""
-        return await _result_of(
+        return await result_of(
             self._client.chat_postEphemeral(channel=channel, user=user, thread_ts=thread_ts, **_content(message))
         )
 
@@ -198,7 +199,7 @@ class Chat:
         """Replace one of the app's own messages; its metadata stays."""
         # An empty list removes the old blocks; without a list they would stay.
         call = self._client.chat_update(channel=channel, ts=ts, text=message.text, blocks=list(message.blocks))
-        return await _result_of(call, ts=ts)
+        return await result_of(call, ts=ts)
 
     async def suggest_prompts(self, channel: str, prompts: Sequence[SuggestedPrompt]) -> PostResult:
         """Suggest questions in the messages tab of a direct message.
@@ -206,7 +207,7 @@ class Chat:
         Slack refuses this for guests, and in plans without agents. An agent app must not name a thread.
         https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
         """
-        return await _result_of(
+        return await result_of(
             self._client.assistant_threads_setSuggestedPrompts(
                 channel_id=channel, prompts=[prompt._asdict() for prompt in prompts]
             )
@@ -217,13 +218,13 @@ class Chat:
 
         https://docs.slack.dev/reference/methods/assistant.threads.setStatus
         """
-        return await _result_of(
+        return await result_of(
             self._client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread_ts, status=status)
         )
 
     async def delete(self, channel: str, ts: str) -> PostResult:
         """Delete one of the app's own messages, if possible. Raises nothing."""
-        return await _result_of(self._client.chat_delete(channel=channel, ts=ts), ts=ts)
+        return await result_of(self._client.chat_delete(channel=channel, ts=ts), ts=ts)
 
     async def permalink(self, channel: str, ts: str) -> str | None:
         """Return the address of a message; None if Slack does not return it. Raises nothing.
@@ -308,11 +309,11 @@ def metadata_of(question: str, part: int) -> dict[str, Any]:
 
 
 def _content(message: OutgoingMessage) -> dict[str, Any]:
-    shown = {"text": message.text, "blocks": list(message.blocks) or None}
-    return {**shown, "unfurl_links": False, "unfurl_media": False}
+    blocks = {"blocks": list(message.blocks)} if message.blocks else {}
+    return {"text": message.text, "unfurl_links": False, "unfurl_media": False, **blocks}
 
 
-async def _result_of(call: Awaitable[AsyncSlackResponse], *, ts: str | None = None) -> PostResult:
+async def result_of(call: Awaitable[AsyncSlackResponse], *, ts: str | None = None) -> PostResult:
     """Await a call, and return the meaning of its result for the message; `ts` is the message's, if already known."""
     try:
         response = await call
@@ -321,7 +322,7 @@ async def _result_of(call: Awaitable[AsyncSlackResponse], *, ts: str | None = No
     return Sent(ts=ts or response.get("ts"))
 
 
-def classify_error(error: Exception) -> PostResult:
+def classify_error(error: Exception) -> Failed:
     """Return the meaning of a call's error for the message."""
     if isinstance(error, NoToken):
         return Retryable(error=type(error).__name__) if error.error is None else RouteClosed(error=error.error)
@@ -331,8 +332,7 @@ def classify_error(error: Exception) -> PostResult:
     error_field = response.data.get("error") if isinstance(response.data, dict) else None
     name = error_name(error_field) or (UNNAMED if error_field else None)
     if response.status_code == 429 or name in RATE_LIMIT_ERRORS:
-        after = str(response.headers.get("Retry-After", ""))
-        return Retryable(error=name or "ratelimited", seconds=float(after) if after.isdigit() else None)
+        return Retryable(error=name or "ratelimited", seconds=_seconds(response.headers.get("Retry-After")))
     if not name or response.status_code >= 500 or name in TRANSIENT_ERRORS:
         # A reply without a name is not from Slack but from a server in between.
         return Retryable(error=name or f"http_{response.status_code}", maybe_posted=True)
@@ -381,16 +381,8 @@ class ResponseUrls:
 
     async def post(self, url: str, message: OutgoingMessage, *, audience: Audience, replace: bool) -> PostResult:
         """Post one message once; with `replace`, in place of the message that the url belongs to."""
-        payload: dict[str, Any] = {
-            "text": message.text,
-            "response_type": "in_channel" if audience is Audience.CHANNEL else "ephemeral",
-            "replace_original": replace,
-            "unfurl_links": False,
-            "unfurl_media": False,
-        }
-        if message.blocks:
-            payload["blocks"] = list(message.blocks)
-        return await self._send(url, payload)
+        seen_by = "in_channel" if audience is Audience.CHANNEL else "ephemeral"
+        return await self._send(url, _content(message) | {"response_type": seen_by, "replace_original": replace})
 
     async def delete_original(self, url: str) -> PostResult:
         """Delete the message that a click's response_url belongs to."""

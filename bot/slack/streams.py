@@ -13,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.membership import workspace_key
 from bot.model.message import Block
-from bot.slack.messages import FAILURES, Rejected, Retryable, RouteClosed, Sent, classify_error, metadata_of
+from bot.slack.messages import PostResult, Rejected, Retryable, RouteClosed, Sent, metadata_of, result_of
 
 UNSUPPORTED_ERRORS = frozenset(
     {"unknown_method", "method_deprecated", "feature_not_enabled", "feature_disabled", "not_agent_app"}
@@ -80,28 +80,22 @@ class Streams:
         workspace.
         """
         user, team = recipient or (None, None)
-        try:
-            response = await self._client.chat_startStream(
-                channel=channel,
-                thread_ts=thread_ts,
-                recipient_user_id=user,
-                recipient_team_id=team,
-                chunks=_text_chunks(text),
-            )
-        except FAILURES as error:
-            result = _meaning(error)
-            if result == StreamEnded(error=NOT_HERE):
-                self._without_streams.add((workspace_key(), recipient is None))
-            return result
-        return Sent(ts=response.get("ts"))
+        call = self._client.chat_startStream(
+            channel=channel,
+            thread_ts=thread_ts,
+            recipient_user_id=user,
+            recipient_team_id=team,
+            chunks=_text_chunks(text),
+        )
+        result = _for_stream(await result_of(call))
+        if result == StreamEnded(error=NOT_HERE):
+            self._without_streams.add((workspace_key(), recipient is None))
+        return result
 
     async def append(self, channel: str, ts: str, text: str) -> StreamResult:
         """Add text to a message."""
-        try:
-            await self._client.chat_appendStream(channel=channel, ts=ts, chunks=_text_chunks(text))
-        except FAILURES as error:
-            return _meaning(error)
-        return Sent(ts=ts)
+        call = self._client.chat_appendStream(channel=channel, ts=ts, chunks=_text_chunks(text))
+        return _for_stream(await result_of(call, ts=ts))
 
     async def stop(
         self,
@@ -118,20 +112,17 @@ class Streams:
 
         If Slack has already ended the message, set the agent session of the thread from `processing` to `active`.
         """
-        try:
-            await self._client.chat_stopStream(
-                channel=channel,
-                ts=ts,
-                chunks=_text_chunks(text) or None,
-                blocks=list(blocks) or None,
-                metadata=metadata_of(question, part),
-            )
-        except FAILURES as error:
-            result = _meaning(error)
-            if result == StreamEnded(error=NOT_STREAMING) and thread_ts is not None:
-                await self._end_session(channel, thread_ts)
-            return result
-        return Sent(ts=ts)
+        call = self._client.chat_stopStream(
+            channel=channel,
+            ts=ts,
+            chunks=_text_chunks(text) or None,
+            blocks=list(blocks) or None,
+            metadata=metadata_of(question, part),
+        )
+        result = _for_stream(await result_of(call, ts=ts))
+        if result == StreamEnded(error=NOT_STREAMING) and thread_ts is not None:
+            await self._end_session(channel, thread_ts)
+        return result
 
     async def _end_session(self, channel: str, thread_ts: str) -> None:
         """Tell Slack that nothing is being written in a thread; otherwise Slack shows the app as writing for an hour.
@@ -141,23 +132,18 @@ class Streams:
         workspace = workspace_key()
         if workspace in self._without_sessions:
             return
-        try:
-            await self._client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread_ts, status="active")
-        except FAILURES as error:
-            result = classify_error(error)
-            if isinstance(result, RouteClosed) and result.error in NO_SESSION_ERRORS:
-                self._without_sessions.add(workspace)
+        call = self._client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread_ts, status="active")
+        result = await result_of(call)
+        if isinstance(result, RouteClosed) and result.error in NO_SESSION_ERRORS:
+            self._without_sessions.add(workspace)
 
 
 def _text_chunks(text: str) -> list[dict[str, Any]]:
     return [{"type": "markdown_text", "text": text}] if text else []
 
 
-def _meaning(error: Exception) -> StreamResult:
-    match classify_error(error):
-        case Rejected(error=name) | RouteClosed(error=name):
-            return Unsupported(error=name) if name in UNSUPPORTED_ERRORS else StreamEnded(error=name)
-        case Sent():  # Never happens: no error counts as sent.
-            raise error
-        case result:
-            return result
+def _for_stream(result: PostResult) -> StreamResult:
+    """Return what the result of a call means for the stream."""
+    if not isinstance(result, Rejected | RouteClosed):
+        return result
+    return (Unsupported if result.error in UNSUPPORTED_ERRORS else StreamEnded)(error=result.error)

@@ -11,7 +11,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.question import NO_THREAD, QuestionRow, Thread, ThreadMessage
-from bot.slack.messages import FAILURES, Retryable, Sent, classify_error, pages, seconds_of
+from bot.slack.messages import FAILURES, Retryable, classify_error, pages, seconds_of
 
 log = logging.getLogger(__name__)
 
@@ -80,8 +80,7 @@ class ThreadReader:
                 return await self._read(channel, thread_ts, since)
         except FAILURES as error:
             result = classify_error(error)
-            name = "unknown" if isinstance(result, Sent) else result.error
-            log.warning("thread.not_read", extra={"error": name})
+            log.warning("thread.not_read", extra={"error": result.error})
             return result if isinstance(result, Retryable) else None
 
     async def _read(self, channel: str, thread_ts: str, since: str | None) -> Page:

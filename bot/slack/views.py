@@ -8,7 +8,7 @@ from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.slack.messages import FAILURES, Retryable, Sent, classify_error
+from bot.slack.messages import FAILURES, Retryable, classify_error
 
 View = dict[str, Any]
 """A modal or the App Home, as plain JSON. https://docs.slack.dev/reference/views"""
@@ -67,8 +67,6 @@ class Views:
             response = await self._client.api_call(method, json=arguments | {"view": self._sanitize(view)})
         except FAILURES as error:
             result = classify_error(error)
-            if isinstance(result, Sent):  # Never happens: no error counts as sent.
-                return NotOpened(error=type(error).__name__)
             return NotOpened(error=result.error, seconds=result.seconds if isinstance(result, Retryable) else None)
         shown: dict[str, Any] = response.get("view") or {}
         return Opened(id=str(shown.get("id", "")), hash=str(shown.get("hash", "")))
