@@ -1,4 +1,4 @@
-"""The current time, and waiting for the first of several events."""
+"""The current time, waiting for the first of several events, and calls that may take only so long."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import Awaitable
 from datetime import UTC, datetime
 from functools import partial
+from typing import TypeVar
+
+T = TypeVar("T")
 
 utc_now = partial(datetime.now, UTC)
 """Returns the current time in UTC."""
@@ -21,3 +24,12 @@ async def wait_for_any(*events: Awaitable[object], seconds: float | None = None)
             task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     return bool(done)
+
+
+async def in_time(call: Awaitable[T], seconds: float) -> T | None:
+    """Return the result of a call; None if the call takes longer than `seconds`."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await call
+    except TimeoutError:
+        return None

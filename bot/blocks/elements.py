@@ -184,13 +184,6 @@ def divider() -> Block:
     return {"type": "divider"}
 
 
-def static_select(action_id: str, options: Mapping[str, str], *, chosen: str) -> Block:
-    """Return a menu of `options`, which are labels by value; the option with the value `chosen` is shown."""
-    listed = [{"text": {"type": "plain_text", "text": shorten(label, 75)}, "value": v} for v, label in options.items()]
-    initial = next((option for option in listed if option["value"] == chosen), listed[0])
-    return {"type": "static_select", "action_id": action_id, "options": listed, "initial_option": initial}
-
-
 def link(address: str, label: str) -> str:
     """Return a link in mrkdwn; both parts are escaped. The label may contain pipes: only the first ends the URL."""
     return f"<{escape(address)}|{escape(label)}>"

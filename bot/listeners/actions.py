@@ -25,8 +25,8 @@ from bot.listeners.clicks import (
     ClickReply,
     Handler,
     button,
-    clicked_question,
     command_of,
+    find_question,
     is_public,
     may_see,
     menu,
@@ -36,7 +36,6 @@ from bot.listeners.clicks import (
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import record_stop
 from bot.model.audit import stop_change
-from bot.model.membership import team_of
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow, Received
 from bot.translation import N_
 from bot.translation import gettext as _
@@ -73,7 +72,7 @@ async def retry_question(click: Click, context: ListenerContext) -> ClickReply |
     Several clicks ask the question only once. If it cannot be asked, the reply says why. Otherwise, there is usually no
     reply, since the new answer replaces the clicked message.
     """
-    earlier = await clicked_question(click, context)
+    earlier = await find_question(click.id, context)
     if earlier is None or not click.is_by_asker(earlier):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
         return text_reply(
@@ -135,7 +134,7 @@ async def stop_question(click: Click, context: ListenerContext) -> ClickReply | 
 
     A worker then ends the work on the question and clears up.
     """
-    row = await clicked_question(click, context, needs_text=False)
+    row = await find_question(click.id, context, needs_text=False)
     if row is None:
         return text_reply(_("I no longer have this question."))
     if refusal := await _why_not_stopped(row, click, context):
@@ -213,7 +212,7 @@ def asks_below(rewrite: Rewrite, told: str) -> Handler:
     """
 
     async def ask(click: Click, context: ListenerContext) -> ClickReply | None:
-        earlier = await clicked_question(click, context)
+        earlier = await find_question(click.id, context)
         if earlier is None:
             return text_reply(_(UNKNOWN_ANSWER))
         if not may_see(earlier, click, context.commands):
@@ -294,7 +293,7 @@ async def ask_example(click: Click, context: ListenerContext) -> ClickReply | No
     if label is None:
         return text_reply(_(NO_LONGER_OFFERED))
     command, text = route_message(click.choice, context.commands)
-    team, thread_ts = team_of(click.body), click.thread_ts
+    team, thread_ts = click.team, click.thread_ts
     question = NewQuestion(
         delivery_key=f"{team}:{click.channel}:{EXAMPLES}:{click.message_ts(click.channel)}:{click.choice}",
         surface="click" if thread_ts is None else "im",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from bot.blocks import escaping
 from bot.blocks.elements import link, section, spoken
+from bot.clock import in_time
 from bot.commands.base import Command
 from bot.commands.help import TOO_MANY_OPEN
 from bot.listeners.context import ListenerContext
@@ -88,50 +88,16 @@ async def ask_in_direct_message(
         context.start(context.chat.delete(channel, thread_ts))
     elif asked is not None:
         context.start(asked(question_id))
-    problem = await _problem(received, question, context)
+    problem = await problem_of(received, question, context)
     return BegunThread(channel, thread_ts if received is Received.NEW else None) if problem is None else problem
 
 
 async def link_to_messages(context: ListenerContext, thread: BegunThread) -> OutgoingMessage:
     """Render a message that says where the answer will be, with a link if Slack returns the address in time."""
-    address = None
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LINK_SECONDS):
-            address = await context.chat.permalink(thread.channel, thread.ts) if thread.ts else None
+    address = await in_time(context.chat.permalink(thread.channel, thread.ts), LINK_SECONDS) if thread.ts else None
     place = _("our messages")
     text = _("I’ll send it to {messages}.").format(messages=link(address, place) if address else place)
     return spoken(section(text))
-
-
-async def ask_by_response_url(
-    context: ListenerContext,
-    *,
-    user: str,
-    team: str,
-    channel: str,
-    key: str,
-    command: Command[Any, Any],
-    text: str,
-    response_url: str,
-) -> str | None:
-    """Ask a question from a slash command's form, answered where the command was typed; return a problem, or None.
-
-    `text`, `key` and the problem are as in `ask_in_direct_message`. `response_url` is the command's, and the form must
-    not have used it.
-    """
-    question = NewQuestion(
-        delivery_key=f"{team}:{channel}:{key}",
-        # As after a click, there is no acknowledgement that could announce the search.
-        surface="click",
-        command=command.name,
-        text=text,
-        team_id=team,
-        channel_id=channel,
-        user_id=user,
-        response_url=response_url,
-        resubmittable=True,
-    )
-    return await _problem((await context.intake.submit(question)).received, question, context)
 
 
 _PROBLEMS = {
@@ -142,7 +108,7 @@ _PROBLEMS = {
 }
 
 
-async def _problem(received: Received, question: NewQuestion, context: ListenerContext) -> str | None:
+async def problem_of(received: Received, question: NewQuestion, context: ListenerContext) -> str | None:
     """Return the text that says why a question was not accepted; None if it was accepted."""
     if received in {Received.TOO_FAST, Received.TWIN}:
         return await context.intake.too_fast_text(question)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -17,6 +16,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.blocks.answer import question_of_block
 from bot.blocks.escaping import clean
 from bot.blocks.messages import without_blocks
+from bot.clock import in_time
 from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError
@@ -49,10 +49,60 @@ Together with `REPLY_SECONDS`, this is short enough to acknowledge the click wit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Click:
-    """A click on a button or a menu: `body` is Slack's request, `action` the part of it about the button."""
+class Interaction:
+    """A person's click, or their submission or change of a modal; `body` is Slack's request."""
 
     body: dict[str, Any]
+
+    @property
+    def view(self) -> Mapping[str, Any]:
+        """The view before the action; empty if the person acted on a message."""
+        return self.part("view")
+
+    @property
+    def view_id(self) -> str:
+        """The id of the view."""
+        return str(self.view.get("id", ""))
+
+    @property
+    def view_hash(self) -> str:
+        """The version of the view."""
+        return str(self.view.get("hash", ""))
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The metadata with which the view was opened; empty if it has none."""
+        try:
+            metadata = json.loads(str(self.view.get("private_metadata") or "{}"))
+        except ValueError:
+            return {}
+        return metadata if isinstance(metadata, dict) else {}
+
+    @property
+    def user(self) -> str:
+        """The id of the person."""
+        return str(self.part("user").get("id", ""))
+
+    @property
+    def team(self) -> str:
+        """The id of the person's workspace."""
+        return team_of(self.body)
+
+    @property
+    def teams(self) -> frozenset[str]:
+        """The ids of the workspaces that the request belongs to."""
+        return click_team_ids(self.body)
+
+    def part(self, name: str) -> Mapping[str, Any]:
+        """Return an object in the request; empty if there is none."""
+        part = self.body.get(name)
+        return part if isinstance(part, dict) else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Click(Interaction):
+    """A click on a button or a menu; `action` is the part of the request about the button."""
+
     action: Mapping[str, Any]
 
     @property
@@ -80,50 +130,25 @@ class Click:
         return str(self.body.get("trigger_id", ""))
 
     @property
-    def view_id(self) -> str:
-        """The id of the view with the button."""
-        return str(self._part("view").get("id", ""))
-
-    @property
-    def view_hash(self) -> str:
-        """The version of the view with the button."""
-        return str(self._part("view").get("hash", ""))
-
-    @property
     def in_modal(self) -> bool:
         """Whether the button is in a modal, and not in the home tab or a message."""
-        return self._part("view").get("type") == "modal"
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The metadata with which the view with the button was opened."""
-        return read_metadata(self._part("view"))
-
-    @property
-    def user(self) -> str:
-        """The id of the user who clicked."""
-        return str(self._part("user").get("id", ""))
+        return self.view.get("type") == "modal"
 
     @property
     def channel(self) -> str:
         """The id of the channel with the button; for a click in a view, the channel in which the view was opened."""
-        return str(self._part("channel").get("id") or self.metadata.get("channel", ""))
+        return str(self.part("channel").get("id") or self.metadata.get("channel", ""))
 
     @property
     def user_name(self) -> str:
         """The name of the user who clicked, in the workspace."""
-        user = self._part("user")
+        user = self.part("user")
         return str(user.get("name") or user.get("username", ""))
 
     @property
     def channel_name(self) -> str:
         """The name of a public channel; for other conversations, a word for their kind such as `directmessage`."""
-        return str(self._part("channel").get("name", ""))
-
-    @property
-    def teams(self) -> frozenset[str]:
-        """The ids of the workspaces that the click belongs to."""
-        return click_team_ids(self.body)
+        return str(self.part("channel").get("name", ""))
 
     @property
     def response_url(self) -> str | None:
@@ -136,7 +161,7 @@ class Click:
 
     def message_ts(self, channel: str) -> str | None:
         """Return the `ts` of the message with the button; None if it is in another channel."""
-        container = self._part("container")
+        container = self.part("container")
         if container.get("channel_id") != channel:
             return None
         return str(container.get("message_ts") or "") or None
@@ -147,14 +172,10 @@ class Click:
 
         None for a message that only one person sees.
         """
-        container = self._part("container")
+        container = self.part("container")
         if container.get("is_ephemeral"):
             return None
         return str(container.get("thread_ts") or container.get("message_ts") or "") or None
-
-    def _part(self, name: str) -> Mapping[str, Any]:
-        part = self.body.get(name)
-        return part if isinstance(part, dict) else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,15 +188,6 @@ class ClickReply:
     message: OutgoingMessage
     replaces: bool = False
     after: Callable[[], None] = lambda: None
-
-
-def read_metadata(view: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata with which a view was opened; empty if it has none."""
-    try:
-        metadata = json.loads(str(view.get("private_metadata") or "{}"))
-    except ValueError:
-        return {}
-    return metadata if isinstance(metadata, dict) else {}
 
 
 def as_uuid(text: object) -> UUID | None:
@@ -219,10 +231,11 @@ def button(
         told = without_blocks(reply.message).text if reply is not None and click.response_url is None else ""
         # A click in the home tab shows that the tab is open, even if the app no longer keeps it up to date.
         show = context.home_opened if click.view_id and not click.in_modal else context.home_changed
-        show(team_of(body), click.user, told)
+        show(click.team, click.user, told)
         if reply is not None:
             send = context.replies.replace_original if reply.replaces else context.replies.reply_privately
-            await _within_ack(send(click.response_url, reply.message))
+            # The rest of the three seconds for the acknowledgement; a later reply is not sent.
+            await in_time(send(click.response_url, reply.message), REPLY_SECONDS)
             reply.after()
         await ack()
 
@@ -238,13 +251,6 @@ async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Cl
         return text_reply(_(DATABASE_DOWN))
 
 
-async def _within_ack(reply: Awaitable[object]) -> None:
-    """Send a reply within the three seconds of the click's acknowledgement, or not at all."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(REPLY_SECONDS):
-            await reply
-
-
 def text_reply(text: str) -> ClickReply:
     """Return a reply with one text; `text` must not be escaped yet."""
     return ClickReply(message=text_message(text))
@@ -254,27 +260,22 @@ class TextDeleted(Exception):
     """The text of a question and its answer is no longer kept; `button` and `submission` tell the person so."""
 
 
-async def clicked_question(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | None:
-    """Return the question of the clicked button; None if it is unknown.
-
-    With `needs_text`, raises TextDeleted if the question's text is no longer kept.
-    """
-    return await find_question(click.id, context, needs_text=needs_text)
-
-
 async def own_question(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | ClickReply:
     """Return the clicked question if the person who clicked asked it; otherwise a reply that refuses the click.
 
-    Raises TextDeleted as `clicked_question` does.
+    Raises TextDeleted as `find_question` does.
     """
-    row = await clicked_question(click, context, needs_text=needs_text)
+    row = await find_question(click.id, context, needs_text=needs_text)
     if row is None:
         return text_reply(_(UNKNOWN_ANSWER))
     return row if click.is_by_asker(row) else text_reply(_(NOT_YOUR_ANSWER))
 
 
 async def find_question(id: UUID | None, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | None:
-    """Return a question; None if it is unknown. Raises TextDeleted as `clicked_question` does."""
+    """Return a question; None if it is unknown.
+
+    With `needs_text`, raises TextDeleted if the question's text is no longer kept.
+    """
     row = await context.questions.get(id) if id is not None else None
     if needs_text and row is not None and row.text_deleted_at is not None:
         raise TextDeleted

@@ -331,10 +331,9 @@ class Admission:
         speak(await self.profiles.language(row.user_id))
         if verdict is None:
             log.warning("asker.unknown", extra=row.ids)
-            if row.surface == "follow_up":
-                return Outcome(messages=(), state="failed", error="AskerUnknown")
             unsure = replace(text_message(self._unknown), private=True)
-            return Outcome(messages=(unsure,), state="failed", error="AskerUnknown")
+            messages = () if row.surface == "follow_up" else (unsure,)
+            return Outcome(messages=messages, state="failed", error="AskerUnknown")
         log.info("asker.refused", extra=row.ids | {"surface": row.surface})
         if row.surface in CHANNEL_THREADS:
             # A person who replied in a thread without mentioning the app gets no notice.

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from time import time
@@ -18,6 +17,7 @@ from slack_bolt.response import BoltResponse
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.examples import greeting_message
 from bot.blocks.messages import with_line_above
+from bot.clock import in_time
 from bot.commands.ask import ASK
 from bot.commands.routing import EXAMPLES, begins_conversation, is_offered, is_talk, route_message, small_talk_kind
 from bot.listeners.context import ListenerContext
@@ -225,7 +225,8 @@ async def _receive_question(
     silent = received is Received.THREAD_FULL or (redelivered and received is Received.FAILED)
     refused = None if silent else await context.intake.refusal(received, question, not_saved=NOT_SAVED)
     if refused is not None:
-        await _reply_to_asker(event, refused, context)
+        # A reply after the three seconds of the event is not sent.
+        await in_time(_send_to_asker(event, refused, context), REPLY_SECONDS)
     return BoltResponse(status=503) if received is Received.FAILED else None
 
 
@@ -357,13 +358,6 @@ async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQ
     )
 
 
-async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, context: ListenerContext) -> None:
-    """Send a message to the asker within the three seconds of the event, or not at all."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(REPLY_SECONDS):
-            await _send_to_asker(event, message, context)
-
-
 async def _send_to_asker(event: MessageEvent, message: OutgoingMessage, context: ListenerContext) -> None:
     """Send a message that only the asker sees.
 
@@ -407,11 +401,8 @@ async def _suggest_prompts(
     except DATABASE_UNAVAILABLE:
         questions = []
     typed = [unescape_slack(text if command == ASK.name else f"{command} {text}") for command, text in questions]
-    try:
-        async with asyncio.timeout(PROMPTS_SECONDS):
-            result = await context.chat.suggest_prompts(channel, choose_prompts(typed, examples))
-    except TimeoutError:
-        result = Retryable(error="timeout")
+    suggesting = context.chat.suggest_prompts(channel, choose_prompts(typed, examples))
+    result = await in_time(suggesting, PROMPTS_SECONDS) or Retryable(error="timeout")
     if not isinstance(result, Sent):
         log.info("prompts.refused", extra={"error": result.error})
 

@@ -13,17 +13,17 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.elements import button as button_block
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import page_turns, section
+from bot.clock import in_time
 from bot.listeners.clicks import DATABASE_DOWN, Click, ClickReply, Handler, button, text_reply
 from bot.listeners.context import ADMIN_SECONDS, ListenerContext
 from bot.model.audit import Change
-from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.slack.views import NotOpened, View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.translation import N_, number
 from bot.translation import gettext as _
-from bot.views.base import Submission, in_time, modal, show_modal
+from bot.views.base import Submission, modal, show_modal
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
@@ -106,14 +106,14 @@ class AllRows(Generic[Row]):
             if isinstance(opened, str):
                 return text_reply(opened)
             view_id = opened.id
-        context.start(self._fill(view_id, team_of(click.body), page, context))
+        context.start(self._fill(view_id, click.team, page, context))
         return None
 
     def show_again(self, click: Click, context: ListenerContext) -> None:
         """Start to show the page again after an admin's click in it has changed a row."""
         name, page = (str(click.metadata.get(one, "")) for one in ("part", "page"))
         if click.in_modal and name == self.name and page.isdecimal():
-            context.start(self._fill(click.view_id, team_of(click.body), page, context))
+            context.start(self._fill(click.view_id, click.team, page, context))
 
     def page(self, rows: Sequence[Row], page: int) -> list[Block]:
         """Return the blocks of a page, counted from 0; if there are fewer pages now, return those of the last page."""

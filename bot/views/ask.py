@@ -89,7 +89,7 @@ def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -
 
     Also listen to the button below the help that shows all options.
     """
-    shortcut(app, context, ASK_ANYTHING, partial(open_from_anywhere, choices=choices))
+    shortcut(app, context, ASK_ANYTHING, partial(open_form, choices=choices, metadata={}))
     shortcut(app, context, ASK_ABOUT_THIS, partial(open_about_message, choices=choices))
     button(app, context, ASK_ANYTHING, partial(open_from_button, choices=choices))
     submission(app, context, CALLBACK_ID, partial(ask, choices=choices), first_input=QUESTION)
@@ -105,17 +105,14 @@ async def open_from_command(
     Return a problem for the person, or None.
     """
     opened = {"url": str(payload.get("response_url", "")), "channel": str(payload.get("channel_id", ""))}
-    return await _open(payload, context, choices, metadata=opened, name=bare_command(payload, context) or "")
-
-
-async def open_from_anywhere(body: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore) -> str | None:
-    """Open the modal for the global shortcut or a button. Return a problem for the person."""
-    return await _open(body, context, choices, metadata={})
+    return await open_form(
+        payload, context, choices=choices, metadata=opened, name=bare_command(payload, context) or ""
+    )
 
 
 async def open_from_button(click: Click, context: ListenerContext, *, choices: ChoiceStore) -> ClickReply | None:
     """Open the modal for a button, such as that of the App Home."""
-    return await shown_problem(click, context, await open_from_anywhere(click.body, context, choices=choices))
+    return await shown_problem(click, context, await open_form(click.body, context, choices=choices, metadata={}))
 
 
 async def open_about_message(body: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore) -> str | None:
@@ -123,18 +120,22 @@ async def open_about_message(body: Mapping[str, Any], context: ListenerContext, 
     message = body.get("message")
     text = str(message.get("text") or "") if isinstance(message, dict) else ""
     about = clean(unescape_slack(text)).strip()
-    return await _open(body, context, choices, metadata={"link": message_link(body)}, about=about)
+    return await open_form(body, context, choices=choices, metadata={"link": message_link(body)}, about=about)
 
 
-async def _open(
+async def open_form(
     body: Mapping[str, Any],
     context: ListenerContext,
-    choices: ChoiceStore,
     *,
+    choices: ChoiceStore,
     metadata: Mapping[str, Any],
     name: str = "",
     about: str | None = None,
 ) -> str | None:
+    """Open the modal. Return a problem for the person, or None.
+
+    `metadata` says where the answer will come, `name` is the command if it is known, and `about` is a message's text.
+    """
     team, user = person_of(body)
     channel = str(metadata.get("channel", ""))
     last: Choice | None = None

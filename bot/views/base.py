@@ -5,32 +5,32 @@ https://docs.slack.dev/surfaces/modals
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
 from bot.blocks.elements import plain
+from bot.clock import in_time
 from bot.commands.help import text_message
 from bot.listeners.clicks import (
     DATABASE_SECONDS,
     TEXT_DELETED,
     Click,
     ClickReply,
+    Interaction,
     TextDeleted,
-    read_metadata,
     text_reply,
 )
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import MEMBERS_ONLY
 from bot.listeners.slash import Opening
-from bot.model.membership import click_team_ids, team_of
+from bot.model.membership import team_of, user_of
 from bot.model.message import Block, OutgoingMessage
 from bot.slack.messages import FAILURES
 from bot.slack.views import NotOpened, Opened, View, ViewResult
@@ -52,8 +52,6 @@ CHANGED_SINCE = "hash_conflict"
 
 _LATE = NotOpened(error="TimeoutError")
 _LATE_ERRORS = frozenset({"expired_trigger_id", "exchanged_trigger_id", _LATE.error})
-
-T = TypeVar("T")
 
 MAX_TITLE = 24
 
@@ -125,57 +123,9 @@ async def _update(context: ListenerContext, view_id: str, view: View, *, hash: s
     return result
 
 
-async def in_time(call: Coroutine[Any, Any, T], seconds: float) -> T | None:
-    """Return the result of a call; None if the call takes longer than `seconds`."""
-    try:
-        async with asyncio.timeout(seconds):
-            return await call
-    except TimeoutError:
-        return None
-
-
 @dataclass(frozen=True, kw_only=True)
-class Submission:
-    """A modal that a person submitted or changed; `body` is Slack's request."""
-
-    body: Mapping[str, Any]
-
-    @property
-    def view(self) -> Mapping[str, Any]:
-        """The view before the action."""
-        view = self.body.get("view")
-        return view if isinstance(view, dict) else {}
-
-    @property
-    def view_id(self) -> str:
-        """The id of the view."""
-        return str(self.view.get("id", ""))
-
-    @property
-    def view_hash(self) -> str:
-        """The hash of this version of the view."""
-        return str(self.view.get("hash", ""))
-
-    @property
-    def user(self) -> str:
-        """The id of the person."""
-        user = self.body.get("user")
-        return str(user.get("id", "")) if isinstance(user, dict) else ""
-
-    @property
-    def team(self) -> str:
-        """The id of the person's workspace."""
-        return team_of(self.body)
-
-    @property
-    def teams(self) -> frozenset[str]:
-        """The ids of the workspaces that the request belongs to."""
-        return click_team_ids(self.body)
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The metadata with which the view was opened."""
-        return read_metadata(self.view)
+class Submission(Interaction):
+    """A modal that a person submitted or changed."""
 
     def value(self, block_id: str) -> Any:
         """Return the value of an input block: a text, an id, a date, a choice, or a list of choices; None if empty."""
@@ -270,9 +220,7 @@ def person_of(body: Mapping[str, Any]) -> tuple[str, str]:
 
     The workspace is the one that `team_of` returns.
     """
-    user = body.get("user")
-    user_id = user.get("id") if isinstance(user, Mapping) else body.get("user_id")
-    return team_of(body), str(user_id or "")
+    return team_of(body), user_of(body)
 
 
 def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_view: Opening) -> None:

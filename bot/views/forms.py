@@ -11,9 +11,10 @@ from bot.blocks.escaping import shorten
 from bot.blocks.words import NO_LIMIT
 from bot.commands.base import Command, Option, ValueKind
 from bot.errors import UsageError
-from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
+from bot.listeners.asking import ask_in_direct_message, problem_of
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block, OutgoingMessage
+from bot.model.question import NewQuestion
 from bot.model.schedule import ZONES
 from bot.translation import gettext as _
 from bot.views.base import Response, Submission, errors
@@ -173,9 +174,19 @@ async def ask_by_form(
     user, team = submitted.user, submitted.team
     if here:
         channel, url = (str(metadata.get(name, "")) for name in ("channel", "url"))
-        return await ask_by_response_url(
-            context, user=user, team=team, channel=channel, key=key, command=command, text=text, response_url=url
+        question = NewQuestion(
+            delivery_key=f"{team}:{channel}:{key}",
+            # As after a click, there is no acknowledgement that could announce the search.
+            surface="click",
+            command=command.name,
+            text=text,
+            team_id=team,
+            channel_id=channel,
+            user_id=user,
+            response_url=url,
+            resubmittable=True,
         )
+        return await problem_of((await context.intake.submit(question)).received, question, context)
     begun = await ask_in_direct_message(
         context, user=user, team=team, key=key, command=command, text=text, root=root, action=action
     )

@@ -10,7 +10,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.answer import SOURCES
 from bot.blocks.elements import context as small_text
-from bot.blocks.elements import divider, note_lines, section, static_select
+from bot.blocks.elements import divider, note_lines, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.sources import linked_title, site_and_date
 from bot.listeners.clicks import (
@@ -31,6 +31,7 @@ from bot.slack.views import View
 from bot.translation import figures, listing, money, ngettext
 from bot.translation import gettext as _
 from bot.views.base import modal, open_for_click, shown_problem, update_modal
+from bot.views.forms import menu
 from bot.views.sent import NOTHING_SENT
 from perplexity.citations import number_citations
 from perplexity.errors import cost_with_failures
@@ -149,7 +150,7 @@ def _site_menu(sources: Sequence[Source], chosen: str) -> Iterator[Block]:
     sites = [*dict.fromkeys(_site(source) for source in sources if _site(source))]
     if len(sites) > 1:
         options = {EVERY_SITE: _("All sites")} | {site: site for site in sites[:MAX_SITES]}
-        yield {"type": "actions", "elements": [static_select(SITE, options, chosen=chosen)]}
+        yield {"type": "actions", "elements": [menu(SITE, options, chosen=chosen)]}
 
 
 def _site(source: Source) -> str:

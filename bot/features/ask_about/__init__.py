@@ -29,7 +29,7 @@ from bot.listeners.clicks import (
     Click,
     ClickReply,
     button,
-    clicked_question,
+    find_question,
     is_public,
     may_see,
     text_reply,
@@ -63,7 +63,7 @@ async def _asks_for_one(action: dict[str, Any]) -> bool:
 
 async def open_question(click: Click, context: ListenerContext) -> ClickReply | None:
     """Open the view, for everyone who sees the answer."""
-    row = await clicked_question(click, context)
+    row = await find_question(click.id, context)
     kept = await context.questions.result(row.id) if row is not None else None
     about_pages = click.action_id == ASK_ABOUT
     if row is None or kept is None or (about_pages and not isinstance(kept.result, SearchPage)):
@@ -106,7 +106,7 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
     """Ask the question that was typed in the view, once for each view; its answer comes below the earlier answer."""
     click = _click(submitted)
     typed = str(submitted.value(QUESTION) or "")
-    row = await clicked_question(click, context)
+    row = await find_question(click.id, context)
     if row is None or await context.questions.result(row.id) is None:
         return errors(**{QUESTION: _(UNKNOWN_ANSWER)})
     if not may_see(row, click, context.commands):

@@ -46,7 +46,6 @@ from bot.commands.parsing import (
 from bot.errors import UsageError
 from bot.listeners.clicks import Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
-from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage
 from bot.model.spending import NO_BUDGETS, WEEK, BudgetLine, Budgets, Scope, Spending, Spent
 from bot.settings import Settings
@@ -386,7 +385,7 @@ async def open_budgets(
     click: Click, context: ListenerContext, *, budgets: BudgetStore, slash: str
 ) -> ClickReply | None:
     """Open the form for an admin."""
-    lines = (await budgets.lines(team_of(click.body)))[0]
+    lines = (await budgets.lines(click.team))[0]
     return await open_for_click(click, context, budgets_view(lines, budgets.budgets, slash=slash))
 
 
@@ -431,7 +430,7 @@ async def click_switch(click: Click, context: ListenerContext, *, budgets: Budge
     """Pause or resume all spending for an admin."""
     pauses = click.action_id == PAUSE_SPENDING
     switch = budgets.pause if pauses else budgets.resume
-    changed = await switch(team_id=team_of(click.body), user_id=click.user)
+    changed = await switch(team_id=click.team, user_id=click.user)
     return text_reply(
         _("There was nothing to change.")
         if not changed

@@ -46,7 +46,7 @@ from bot.listeners.clicks import (
     Click,
     ClickReply,
     button,
-    clicked_question,
+    find_question,
     markdown_file,
     may_see,
     send_file,
@@ -366,7 +366,7 @@ class Reports:
 
     async def send(self, click: Click, context: ListenerContext) -> ClickReply:
         """Send the report of a question, in the background, to the user who clicked."""
-        row = await clicked_question(click, context)
+        row = await find_question(click.id, context)
         if row is None:
             return text_reply(_(UNKNOWN_REPORT))
         if not may_see(row, click, context.commands):

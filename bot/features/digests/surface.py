@@ -66,7 +66,7 @@ from bot.listeners.clicks import (
     Click,
     ClickReply,
     button,
-    clicked_question,
+    find_question,
     may_see,
     text_reply,
 )
@@ -388,7 +388,7 @@ async def open_from_button(click: Click, context: ListenerContext, *, profiles: 
     if click.id is None:
         problem = await open_modal(context, click.trigger_id, digest_view(metadata={}))
         return await shown_problem(click, context, problem)
-    row = await clicked_question(click, context)
+    row = await find_question(click.id, context)
     if row is None or row.command != NEWS.name:
         return text_reply(_(UNKNOWN_ANSWER))
     if not may_see(row, click, context.commands):
@@ -412,7 +412,7 @@ async def _zone(user: str, profiles: Profiles) -> str | None:
     """Return the time zone of a person; None if it is unknown."""
     with suppress(*FAILURES):
         async with asyncio.timeout(ZONE_SECONDS):
-            zone = await profiles.timezone(user)
+            zone = (await profiles.get(user)).zone
             return zone if zone is not None and zone_of(zone).key == zone else None
     return None
 

@@ -13,7 +13,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.answer import FEEDBACK, AnswerPart, Below
 from bot.blocks.elements import plain
 from bot.feature import Core, Feature, Running
-from bot.listeners.clicks import UNKNOWN_ANSWER, Click, ClickReply, button, clicked_question, may_see, text_reply
+from bot.listeners.clicks import UNKNOWN_ANSWER, Click, ClickReply, button, find_question, may_see, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.admin import MAX_COMMENT, REASONS
 from bot.model.message import Block
@@ -51,7 +51,7 @@ def register(app: AsyncApp, context: ListenerContext, *, ratings: FeedbackStore)
 
 async def rate_answer(click: Click, context: ListenerContext, *, ratings: FeedbackStore) -> ClickReply | None:
     """Record the thumb of a person who sees the answer; for a bad answer, open the form."""
-    row = await clicked_question(click, context, needs_text=False)
+    row = await find_question(click.id, context, needs_text=False)
     if row is None or click.choice not in {"up", "down"}:
         return text_reply(_(UNKNOWN_ANSWER))
     if not may_see(row, click, context.commands):

@@ -30,7 +30,6 @@ from bot.listeners.clicks import Click, ClickReply, button
 from bot.listeners.context import ListenerContext
 from bot.model.admin import LaneUse
 from bot.model.audit import Change
-from bot.model.membership import team_of
 from bot.model.message import Block, HomeSection, OutgoingMessage
 from bot.settings import Settings
 from bot.slack.users import Admins
@@ -354,7 +353,7 @@ def limits_section(limits: Iterable[Limit], fixed: Mapping[str, str], services: 
 
 async def open_limits(click: Click, context: ListenerContext, *, store: LimitStore) -> ClickReply | None:
     """Open the form for an admin."""
-    limits = await store.of(team_of(click.body))
+    limits = await store.of(click.team)
     return await open_for_click(click, context, limits_view(limits))
 
 

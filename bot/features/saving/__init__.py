@@ -16,8 +16,8 @@ from bot.listeners.clicks import (
     UNKNOWN_ANSWER,
     Click,
     ClickReply,
-    clicked_question,
     command_of,
+    find_question,
     may_see,
     menu,
     send_file,
@@ -59,7 +59,7 @@ async def save_as_canvas(click: Click, context: ListenerContext, *, files: FileU
 
 async def _clicked_answer(click: Click, context: ListenerContext) -> tuple[MarkdownFile, QuestionRow] | str:
     """Return the answer as a file, and its question; if the user cannot have it, return the reason."""
-    row = await clicked_question(click, context)
+    row = await find_question(click.id, context)
     kept = await context.questions.result(row.id) if row is not None else None
     command = command_of(row, context.commands) if row is not None else None
     if row is None or kept is None or command is None:

@@ -16,9 +16,10 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.elements import bullets, header, leaf, person, secondary_button, section, spoken, static_select
+from bot.blocks.elements import bullets, header, leaf, person, secondary_button, section, spoken
 from bot.blocks.elements import context as context_block
 from bot.blocks.escaping import escape, unescape_slack
+from bot.clock import in_time
 from bot.commands.base import CommandContext, free_subcommand, one_message
 from bot.commands.parsing import RESETS, capitalize_sentences, check_length, choose_from, inline_code, value_not_allowed
 from bot.errors import UsageError
@@ -55,13 +56,12 @@ from bot.views.base import (
     Response,
     Submission,
     errors,
-    in_time,
     modal,
     open_modal,
     person_of,
     submission,
 )
-from bot.views.forms import input_block, text_input
+from bot.views.forms import input_block, menu, text_input
 from perplexity.errors import InvalidRequest
 from perplexity.formatting import closest_match
 
@@ -457,7 +457,7 @@ def _select(setting: Setting, words: str, default: str) -> Block:
         # The value may be none of the choices: the command also accepts models of other vendors.
         unset = {UNSET: _("Default ({default})").format(default=default)}
         options = unset | options | ({words: words} if words else {})
-    return static_select(setting.name, options, chosen=words or UNSET)
+    return menu(setting.name, options, chosen=words or UNSET)
 
 
 def _problem(error: InvalidRequest) -> str:

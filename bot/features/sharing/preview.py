@@ -38,7 +38,6 @@ from bot.listeners.clicks import (
     ClickReply,
     TextDeleted,
     button,
-    clicked_question,
     command_of,
     find_question,
     is_public,
@@ -126,7 +125,7 @@ async def share_or_undo(click: Click, context: ListenerContext, *, shares: Shari
 
 async def undo(click: Click, context: ListenerContext, *, shares: Sharing) -> ClickReply | None:
     """Start deleting a share of the last minute; say so if it is too late."""
-    row = await clicked_question(click, context, needs_text=False)
+    row = await find_question(click.id, context, needs_text=False)
     if row is not None and not click.is_by_asker(row):
         return text_reply(_(NOT_YOUR_ANSWER))
     channel_id, *stamps = click.choice.split(":")
@@ -138,7 +137,7 @@ async def undo(click: Click, context: ListenerContext, *, shares: Sharing) -> Cl
 
 async def open_share(click: Click, context: ListenerContext, *, shares: Sharing) -> ClickReply | None:
     """Open the preview for the asker of a private answer that is not shared yet."""
-    row = await clicked_question(click, context)
+    row = await find_question(click.id, context)
     kept = await context.questions.result(row.id) if row is not None else None
     if row is None or kept is None:
         return text_reply(_(UNKNOWN_ANSWER))
