@@ -33,11 +33,11 @@ MAX_PROFILES = 10_000
 
 
 T = TypeVar("T")
+K = TypeVar("K", bound=tuple[str, ...])
+V = TypeVar("V")
 
 
-async def shared(
-    requests: dict[tuple[str, str], asyncio.Task[T]], key: tuple[str, str], fetch: Callable[[], Coroutine[Any, Any, T]]
-) -> T:
+async def shared(requests: dict[K, asyncio.Task[T]], key: K, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Return the result of `fetch`; concurrent calls for one key share one request. Raises its errors."""
 
     def on_done(task: asyncio.Task[T]) -> None:
@@ -50,6 +50,14 @@ async def shared(
         request = requests[key] = asyncio.create_task(fetch())
         request.add_done_callback(on_done)
     return await asyncio.shield(request)
+
+
+def remember(known: OrderedDict[K, V], key: K, value: V, *, most: int) -> None:
+    """Put a value into a cache, which then keeps the last `most` values."""
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > most:
+        known.popitem(last=False)
 
 
 class Profiles:
@@ -90,10 +98,6 @@ class Profiles:
         if (known := self._recent(user_id, seconds)) is not None:
             return known
         return await shared(self._requests, (workspace_key(), user_id), partial(self._fetch, user_id))
-
-    async def timezone(self, user_id: str) -> str | None:
-        """Return the time zone of a profile. Raises one of `bot.slack.messages.FAILURES`."""
-        return (await self.get(user_id)).zone
 
     async def name_of(self, user_id: str) -> str:
         """Return the name that a person is known by; empty if Slack does not say. Raises nothing."""
@@ -370,10 +374,7 @@ class AdminList:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
             closed = isinstance(classify_error(error), RouteClosed)  # Without the scope, there is nobody to inform.
             listed, seconds = [] if closed else None, LIST_AGAIN_SECONDS
-        self._known[workspace] = (listed, self._clock() + seconds)
-        self._known.move_to_end(workspace)
-        if len(self._known) > MAX_WORKSPACES:
-            self._known.popitem(last=False)
+        remember(self._known, workspace, (listed, self._clock() + seconds), most=MAX_WORKSPACES)
         return listed
 
     async def _fetch(self, team_id: str) -> Sequence[str]:
@@ -431,7 +432,5 @@ class ChannelManagers:
         creator = channel.get("creator") if isinstance(channel, Mapping) else None
         if not isinstance(creator, str) or not creator:
             return None
-        self._creators[key] = creator
-        if len(self._creators) > MAX_PROFILES:
-            self._creators.popitem(last=False)
+        remember(self._creators, key, creator, most=MAX_PROFILES)
         return creator

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from bot.clock import wait_for_any
@@ -34,6 +35,7 @@ from bot.model.membership import (
     team_of,
 )
 from bot.slack.messages import NoToken
+from bot.slack.users import remember, shared
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import UNINSTALLED, WorkspaceRow, WorkspaceStore
 from bot.workspaces.installations import Installations, Installed, OAuthGrant, RefreshFailed
@@ -332,12 +334,8 @@ class Workspaces:
             seconds = CACHE_SECONDS if kept.installed is not None else ABSENT_SECONDS
             if self.clock() - kept.at < seconds:
                 return kept.installed
-        reading = self._reading.get(key)
-        if reading is None:
-            reading = self._reading[key] = asyncio.create_task(self._read(key, read))
-            reading.add_done_callback(lambda done: self._on_read(key, done))
         try:
-            return await asyncio.shield(reading)
+            return await shared(self._reading, key, partial(self._read, key, read))
         except (*DATABASE_UNAVAILABLE, Undecryptable):
             if kept is None or kept.installed is None:
                 raise
@@ -355,21 +353,11 @@ class Workspaces:
             installed = None
         if forgotten != self._forgotten:
             return installed  # It is not cached, since it may have ended after it was read.
-        self._keep(key, _Kept(installed=installed, at=at))
+        kept = _Kept(installed=installed, at=at)
+        remember(self._kept, key, kept, most=MAX_CACHED)
         if installed is not None:
-            self._keep(("id", installed.identity.id), _Kept(installed=installed, at=at))
+            remember(self._kept, ("id", installed.identity.id), kept, most=MAX_CACHED)
         return installed
-
-    def _keep(self, key: tuple[str, ...], kept: _Kept) -> None:
-        self._kept[key] = kept
-        self._kept.move_to_end(key)
-        if len(self._kept) > MAX_CACHED:
-            self._kept.popitem(last=False)
-
-    def _on_read(self, key: tuple[str, ...], task: asyncio.Task[Installed | None]) -> None:
-        del self._reading[key]
-        if not task.cancelled():
-            task.exception()  # Keeps asyncio from reporting an error for which no caller waits any longer.
 
     async def _remember_team(self, named: RequestOrigin, ours: Identity) -> None:
         """Save the organization of a request's workspace, since the workers know only the workspace."""

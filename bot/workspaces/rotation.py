@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, LiteralString
+from typing import LiteralString
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
@@ -87,15 +86,6 @@ async def _rotate_row(
         await record_command(connection, "keys.rotate", [row["id"]])
 
 
-def is_readable(keys: KeyRing, row: Mapping[str, Any]) -> bool:
-    """Return whether a row's secret can be decrypted for its place."""
-    try:
-        keys.decrypt(row["secret"], place=place_of(row["id"], row["place"]))
-    except Undecryptable:
-        return False
-    return True
-
-
 def _page(column: SecretColumn) -> LiteralString:
     return f"""
         SELECT {column.row} AS key, id, {column.place} AS place, {column.column} AS secret FROM {column.table}
@@ -112,8 +102,12 @@ async def unreadable(connection: AsyncConnection[DictRow], keys: KeyRing) -> lis
             f"SELECT id, {column.place} AS place, {column.column} AS secret FROM {column.table}"
             f" WHERE {column.column} IS NOT NULL ORDER BY 1, 2"
         )
-        rows = await (await connection.execute(query)).fetchall()
-        found += [place_of(row["id"], row["place"]) for row in rows if not is_readable(keys, row)]
+        for row in await (await connection.execute(query)).fetchall():
+            place = place_of(row["id"], row["place"])
+            try:
+                keys.decrypt(row["secret"], place=place)
+            except Undecryptable:
+                found.append(place)
     return found
 
 
