@@ -1,6 +1,5 @@
 // An answer's citations, such as [3], are one stop for the Tab key; the arrow keys go from one to the next.
 const MARKER = /^\[\d+\]$/;
-const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 export function gatherCitations(body) {
   const links = citationsIn(body);
@@ -20,10 +19,11 @@ function citationsIn(body) {
 document.querySelector("#messages").addEventListener("keydown", (event) => {
   if (!event.target.matches?.("a.citation") || event.ctrlKey || event.metaKey || event.altKey) return;
   const links = citationsIn(event.target.closest(".body"));
-  const next = { Home: links[0], End: links.at(-1) }[event.key] ?? links[links.indexOf(event.target) + STEPS[event.key]];
-  if (!(event.key in STEPS) && !["Home", "End"].includes(event.key)) return;
+  const [before, after] = [links.indexOf(event.target) - 1, links.indexOf(event.target) + 1];
+  const keys = { Home: 0, End: links.length - 1, ArrowLeft: before, ArrowUp: before, ArrowRight: after, ArrowDown: after };
+  if (!(event.key in keys)) return;
   event.preventDefault();
-  next?.focus();
+  links[keys[event.key]]?.focus();
 });
 
 // The citation that has the focus is the stop, and where the arrow keys go on from.

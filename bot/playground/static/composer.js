@@ -39,8 +39,7 @@ export function createComposer({ state, onSend, onShortcut }) {
 
   function enterThread(message) {
     thread = message.thread_ts ?? message.ts;
-    const { label, is_im: direct } = state.here;
-    threading.querySelector("span").textContent = `Replying in a thread of ${direct ? state.app : `#${label}`}`;
+    threading.querySelector("span").textContent = `Replying in a thread of ${state.here.title}`;
     threading.hidden = false;
     input.placeholder = "Reply…";
     input.focus();
@@ -49,8 +48,7 @@ export function createComposer({ state, onSend, onShortcut }) {
   function leaveThread() {
     thread = null;
     threading.hidden = true;
-    const { label, is_im: direct } = state.here;
-    input.placeholder = direct ? `Message ${state.app}` : `Message #${label}, or / for commands`;
+    input.placeholder = `Message ${state.here.title}${state.here.is_im ? "" : ", or / for commands"}`;
   }
 
   // Up at the start of an empty or recalled line goes back, Down comes forward again.

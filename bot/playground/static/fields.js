@@ -11,9 +11,6 @@ export function createField(element, context) {
   field.control.id = context.id;
   if (context.label) field.control.setAttribute("aria-labelledby", context.label);
   else if (element.type !== "button") field.control.setAttribute("aria-label", nameOf(element));
-  if (element.type === "button" && element.accessibility_label) {
-    field.control.setAttribute("aria-label", element.accessibility_label);
-  }
   return field;
 }
 
@@ -52,7 +49,8 @@ function button(element, { onPick }) {
     if (/^https?:\/\//i.test(element.url ?? "")) window.open(element.url, "_blank", "noopener,noreferrer");
     onPick(null);
   };
-  const node = made(element.text.text, press, { className: `element ${element.style ?? ""}` });
+  const ariaLabel = element.accessibility_label ?? null;
+  const node = made(element.text.text, press, { className: `element ${element.style ?? ""}`, ariaLabel });
   return { node, control: node };
 }
 

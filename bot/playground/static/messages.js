@@ -119,7 +119,6 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     element.dataset.key = key;
     element.dataset.thread = message.thread_ts ?? message.ts;
     element.dataset.place = `${message.thread_ts ?? message.ts} ${message.ts}`;
-    element.dataset.channel = message.channel;
     element.dataset.author = message.author;
     element.querySelector(".name").textContent = state[message.author] ?? "Slackbot";
     const time = element.querySelector("time");

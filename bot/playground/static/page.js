@@ -55,6 +55,7 @@ const heard = {
       notice("");
     }
     Object.assign(state, hello);
+    for (const channel of state.channels) channel.title = channel.is_im ? state.app : `#${channel.label}`;
     setNames({ channels: hello.channels.map(({ id, label }) => ({ id, name: label })), users: hello.people });
     const place = linkedPlace();
     open(place?.channel ?? state.channel ?? hello.channels[0].id);
@@ -90,9 +91,9 @@ function stop({ channel, thread }) {
 
 function open(channelId) {
   state.channel = channelId;
-  const { label, is_im: direct } = state.here;
-  document.querySelector("#title").textContent = direct ? state.app : `# ${label}`;
-  document.title = direct ? state.app : `#${label} · ${state.app}`;
+  const { label, title, is_im: direct } = state.here;
+  document.querySelector("#title").textContent = direct ? title : `# ${label}`;
+  document.title = direct ? title : `${title} · ${state.app}`;
   sidebar.show();
   tabs.show();
   messages.show();

@@ -40,10 +40,7 @@ export function createSuggestions({ state, onPick }) {
     return item;
   }
 
-  function hide() {
-    found = [];
-    draw();
-  }
+  const hide = () => update("");
 
   // Returns whether the key was for the list. Enter on a complete name sends it instead.
   function key(event) {

@@ -101,9 +101,7 @@ export function createSurface(container, { state, name, onPress }) {
   }
 
   function sources() {
-    const channels = state.channels.map(({ id, label, is_im: direct }) => {
-      return { text: { text: direct ? state.app : `#${label}` }, value: id, direct };
-    });
+    const channels = state.channels.map(({ id, title: text, is_im: direct }) => ({ text: { text }, value: id, direct }));
     return { channels, people: state.people.map(({ id, name: text }) => ({ text: { text }, value: id })) };
   }
 
