@@ -14,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pydantic import (
     AfterValidator,
     AliasChoices,
+    BeforeValidator,
     Field,
     SecretStr,
     ValidationError,
@@ -328,7 +329,7 @@ class Settings(_ProviderSettings):
 
     host: str | None = None
     port: int = Field(default=3000, ge=1, le=65535)
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)] = "INFO"
 
     search_provider_seconds: Seconds = 10
     search_chain_seconds: Seconds = 20
@@ -372,11 +373,6 @@ class Settings(_ProviderSettings):
         # The prefixes of other services' keys are not known.
         word = validate_secret(variable, value) if variable in WHERE_TO_FIND else strip_secret(value)
         return SecretStr(word) if word else None
-
-    @field_validator("log_level", mode="before")
-    @classmethod
-    def _upper_case(cls, level: object) -> object:
-        return level.upper() if isinstance(level, str) else level
 
     @property
     def slack_configured(self) -> bool:

@@ -93,6 +93,11 @@ class TimelineEvent:
     ts: str
     message: SlackMessage | None
 
+    def as_page(self) -> dict[str, Any]:
+        """Return the change as the page shows it."""
+        message = None if self.message is None else self.message.as_page()
+        return {"channel": self.channel, "ts": self.ts, "message": message}
+
 
 class Timeline:
     """The messages of all channels. `clock` returns seconds since 1970; `boot` identifies this process.

@@ -31,7 +31,7 @@ from fake_slack.dialogs import Dialogs
 from fake_slack.endpoints import Endpoints, Handler
 from fake_slack.inputs import find_element, report
 from fake_slack.sender import AckError, Sender
-from fake_slack.timeline import Author, SlackMessage, Timeline, TimelineEvent
+from fake_slack.timeline import Author, SlackMessage, Timeline
 from fake_slack.web_api import WebApi
 from fake_slack.workspace import CHANNELS, USER_ID, USER_REAL_NAME, YOU, Channel, Workspace
 from perplexity.urls import is_loopback
@@ -72,11 +72,6 @@ def is_same_origin(headers: CIMultiDictProxy[str], *, scheme: str) -> bool:
     return own is not None and _origin(origins[0]) == own
 
 
-def may_read(headers: CIMultiDictProxy[str]) -> bool:
-    """Return whether the sender may read the stream and files: the page itself, or a program other than a browser."""
-    return headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
-
-
 Refuse = Callable[[web.Request], str]
 """A rule of access: it returns why a request is refused, empty if it is not."""
 
@@ -92,8 +87,9 @@ def guarded(handler: Handler, *rules: Refuse) -> Handler:
 
 
 def refuse_other_pages(request: web.Request) -> str:
-    """Refuse senders that may not read the stream and files."""
-    return "" if may_read(request.headers) else ONLY_THE_PAGE
+    """Refuse readers of the stream and files other than the page itself and programs that are no browsers."""
+    may_read = request.headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
+    return "" if may_read else ONLY_THE_PAGE
 
 
 def _origin(text: str) -> tuple[str, str, int] | None:
@@ -439,7 +435,7 @@ async def event_stream(
     seen = int(number) if known else 0
     yield _frame("hello", {**hello, "boot": timeline.boot}, f"{timeline.boot}-{seen}")
     while not closing.is_set():
-        changes = [(change.revision, "change", _event_data(change)) for change in timeline.since(seen)]
+        changes = [(change.revision, "change", change.as_page()) for change in timeline.since(seen)]
         around = [(at, "around", timeline.around.as_page(channel)) for at, channel in timeline.touched(seen)]
         views = [(timeline.views_revision, "views", timeline.views.as_page(USER_ID))]
         shown = views if timeline.views_revision > seen else []
@@ -447,11 +443,6 @@ async def event_stream(
             yield _frame(event, data, f"{timeline.boot}-{seen}")
         if not await wait_for_any(timeline.changed(since=seen), closing.wait(), seconds=heartbeat_seconds):
             yield b": still here\n\n"
-
-
-def _event_data(change: TimelineEvent) -> dict[str, Any]:
-    message = None if change.message is None else change.message.as_page()
-    return {"channel": change.channel, "ts": change.ts, "message": message}
 
 
 def _frame(event: str, data: Mapping[str, Any], event_id: str) -> bytes:
