@@ -26,9 +26,9 @@ from bot.command_line import (
     channel_id,
     fail,
     open_database,
-    open_migrated,
     say,
     say_aside,
+    update_database,
 )
 
 if TYPE_CHECKING:
@@ -153,7 +153,8 @@ def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
     except LockNotAvailable:
         text, code = "The database's tables are in use by a long transaction. End it, then start again.", 1
     except OperationalError as error:
-        text, code = f"The database cannot be reached: {_first_line(error)}\nCheck DATABASE_URL.", 1
+        why = (str(error).strip() or type(error).__name__).splitlines()[0]
+        text, code = f"The database cannot be reached: {why}\nCheck DATABASE_URL.", 1
     except SocketRefused as error:
         text, code = f"Slack rejects SLACK_APP_TOKEN ({error}). Run `python -m bot doctor` to see how to fix it.", 1
     except OSError as error:
@@ -393,10 +394,10 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
             "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET are missing. Without them only the playground works, which runs "
             "inside `python -m bot run`"
         )
-    with open_migrated(settings, stop, tell=say) as database:
-        conninfo, described = database.conninfo, database.described
+    with open_database(settings, stop) as (conninfo, described):
+        applied = asyncio.run(stop.run_until_stopped(update_database(conninfo, tell=say)))
         if parsed.command == "migrate":
-            say(f"Database  {described}\nMigrated  {database.applied} applied")
+            say(f"Database  {described}\nMigrated  {applied} applied")
             return 0
         if not settings.slack_configured and (team := asyncio.run(_workspace_in(conninfo))) is not None:
             raise SettingsError(_NO_PLAYGROUND.format(team=team))
@@ -498,10 +499,6 @@ def _print_ready(settings: Settings, parsed: argparse.Namespace, *, playground: 
         say(f"Listening on {settings.bind_host}:{settings.port}; Slack's request URL ends in /slack/events")
     else:
         say(f"Listening on {settings.bind_host}:{settings.port}; requests arrive by Socket Mode")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
 def web_answers() -> int:

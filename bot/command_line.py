@@ -50,15 +50,6 @@ class Subcommand:
     only_prints: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenDatabase:
-    """A database that is up to date: its address, its description, and the number of migrations just applied."""
-
-    conninfo: str
-    described: str
-    applied: int
-
-
 @contextmanager
 def open_database(settings: Settings, stop: StopSignals | None = None) -> Iterator[tuple[str, str]]:
     """Yield the database's address and a description. Raises `Stopped` if a signal arrives while a server starts."""
@@ -77,19 +68,22 @@ def open_database(settings: Settings, stop: StopSignals | None = None) -> Iterat
         yield conninfo, f"embedded Postgres in {settings.data_dir}"
 
 
-@contextmanager
-def open_migrated(
-    settings: Settings, stop: StopSignals | None = None, *, tell: Callable[[str], None]
-) -> Iterator[OpenDatabase]:
-    """Open the database and migrate it; `tell` reports a database newer than this version. Raises `Stopped`."""
+async def update_database(conninfo: str, *, tell: Callable[[str], None]) -> int:
+    """Return the number of migrations that were applied; `tell` reports a database newer than this version."""
     from bot.storage.migrate import database_is_newer, migrate
 
-    stop = stop or StopSignals()
-    with open_database(settings, stop) as (conninfo, described):
-        applied = asyncio.run(stop.run_until_stopped(migrate(conninfo)))
-        if asyncio.run(stop.run_until_stopped(database_is_newer(conninfo))):
-            tell(_DATABASE_NEWER)
-        yield OpenDatabase(conninfo=conninfo, described=described, applied=applied)
+    applied = await migrate(conninfo)
+    if await database_is_newer(conninfo):
+        tell(_DATABASE_NEWER)
+    return applied
+
+
+@contextmanager
+def open_migrated(settings: Settings) -> Iterator[str]:
+    """Yield the address of the database, which is up to date."""
+    with open_database(settings) as (conninfo, _):
+        asyncio.run(update_database(conninfo, tell=say_aside))
+        yield conninfo
 
 
 def say(text: str) -> None:

@@ -247,12 +247,9 @@ class RecordedPostSource:
 async def _replay(recording: str, *, pause: Pause) -> AsyncGenerator[tuple[float, Mapping[str, JSON]], None]:
     """Yield the recorded events at the recorded pace, each with the seconds since the beginning."""
     passed = 0.0
-    for one in await run_in_thread(_lines, recording):
+    text = await run_in_thread((RECORDINGS / f"{recording}.jsonl").read_text, encoding="utf-8")
+    for one in text.splitlines():
         came = json.loads(one)
         await pause(came["at"] - passed)
         passed = came["at"]
         yield passed, came["event"]
-
-
-def _lines(recording: str) -> list[str]:
-    return (RECORDINGS / f"{recording}.jsonl").read_text(encoding="utf-8").splitlines()

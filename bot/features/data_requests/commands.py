@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TextIO
 
-from bot.command_line import Subcommand, open_migrated, say_aside, user_id
+from bot.command_line import Subcommand, open_migrated, user_id
 from bot.services import provider_config
 from bot.settings import Settings
 from bot.storage.installation import WorkspaceStore
@@ -133,14 +133,14 @@ def export(settings: Settings, parsed: Namespace) -> int:
         async with connection_pool(conninfo, size=1) as pool:
             return await export_people(PersonalDataStore(pool), _people(parsed), terminal=Terminal.of_process())
 
-    with open_migrated(settings, tell=say_aside) as database:
-        return asyncio.run(export_from(database.conninfo))
+    with open_migrated(settings) as conninfo:
+        return asyncio.run(export_from(conninfo))
 
 
 def erase(settings: Settings, parsed: Namespace) -> int:
     """Migrate the database, erase people's data from it, and cancel their runs at the configured services."""
-    with open_migrated(settings, tell=say_aside) as database:
-        conninfo, terminal = database.conninfo, Terminal.of_process()
+    with open_migrated(settings) as conninfo:
+        terminal = Terminal.of_process()
         erasing = run_erase(settings, _people(parsed), confirmed=parsed.yes, conninfo=conninfo, terminal=terminal)
         return asyncio.run(erasing)
 

@@ -22,7 +22,7 @@ from typing import Any, cast
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.command_line import Subcommand, channel_id, fail, open_migrated, say, say_aside, user_id
+from bot.command_line import Subcommand, channel_id, fail, open_migrated, say, user_id
 from bot.commands.parsing import unknown_name
 from bot.errors import UsageError
 from bot.feature import OpenTable, SettingsTable
@@ -336,9 +336,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(settings: Settings, parsed: Namespace) -> int:
     """Print, compare or apply the file, or explain values. Return 1 if this fails, 2 if a plan changes anything."""
-    with open_migrated(settings, tell=say_aside) as database:
+    with open_migrated(settings) as conninfo:
         tables = parsed.brought.settings_tables
-        of_database = SettingsFile(settings=settings, conninfo=database.conninfo, open_tables=tables)
+        of_database = SettingsFile(settings=settings, conninfo=conninfo, open_tables=tables)
         try:
             match parsed.do:
                 case "export":

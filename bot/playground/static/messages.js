@@ -24,17 +24,13 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
 
   list.addEventListener("click", (event) => {
     const ours = event.target.closest("button.reply, button.stop");
+    const rating = rated(event.target);
     const message = ours && shown.get(ours.closest("article").dataset.key).message;
     if (ours?.matches(".reply")) onReply(message);
     else if (ours) onStop({ channel: message.channel, thread: message.thread_ts });
-    else if (!rate(event.target)) press(event.target.closest("button[id]"));
+    else if (rating) send(...rating);
+    else press(event.target.closest("button[id]"));
   });
-
-  function rate(target) {
-    const rating = rated(target);
-    if (rating) send(...rating);
-    return rating;
-  }
 
   async function press(node, at) {
     const found = node && !node.ariaDisabled && elementOf(node);
