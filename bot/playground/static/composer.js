@@ -60,17 +60,14 @@ export function createComposer({ state, onSend, onShortcut }) {
     suggestions.hide();
   }
 
-  function isRecalled() {
-    return !input.value || input.value === sent[place];
-  }
-
   input.addEventListener("keydown", (event) => {
     if (event.isComposing || suggestions.key(event)) return;
     if (event.key === "Escape") leaveThread();
+    const isRecalled = !input.value || input.value === sent[place];
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       submit();
-    } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && isRecalled()) {
+    } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && isRecalled) {
       event.preventDefault();
       recall(event.key === "ArrowUp" ? -1 : 1);
     }

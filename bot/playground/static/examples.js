@@ -18,11 +18,9 @@ export function createExamples({ state, onPrompt }) {
   function fill() {
     const questions = QUESTIONS.map(([where, label]) => ({ label, line: lineOf(where, label) }));
     const prompts = state.prompts.length ? state.prompts : questions.filter(({ line }) => line);
-    list.replaceChildren(...prompts.map(made));
+    list.replaceChildren(...prompts.map(({ label, line }) => button(label, () => onPrompt(line), { title: line })));
     about.textContent = state.prompts.length ? RECORDED : usual;
   }
-
-  const made = ({ label, line }) => button(label, () => onPrompt(line), { title: line });
 
   // A command's name may carry a prefix, so its end says which it is.
   function lineOf(where, question) {

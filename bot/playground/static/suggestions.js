@@ -9,15 +9,11 @@ export function createSuggestions({ state, onPick }) {
   let at = 0;
 
   function update(line) {
-    const typed = /^(\/|@)/.test(line) ? line.toLowerCase() : null;
-    found = typed === null ? [] : choices().filter(({ name }) => name.toLowerCase().startsWith(typed));
+    const app = { name: `@${state.app}`, usage_hint: "[options] QUESTION", description: "Ask it here, in a thread" };
+    const choices = /^(\/|@)/.test(line) ? [...state.commands, app] : [];
+    found = choices.filter(({ name }) => name.toLowerCase().startsWith(line.toLowerCase()));
     at = 0;
     draw();
-  }
-
-  function choices() {
-    const app = { name: `@${state.app}`, usage_hint: "[options] QUESTION", description: "Ask it here, in a thread" };
-    return [...state.commands, app];
   }
 
   function draw() {

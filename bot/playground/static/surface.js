@@ -54,12 +54,10 @@ export function createSurface(container, { state, name, onPress }) {
       fields.set(element.action_id, { field, type: element.type });
       return field;
     };
-    const shown = [];
     const draw = (drawn) => {
       const inner = make("div", { className: "drawn" });
       render(inner, [drawn]);
       inner.querySelectorAll(TABLES).forEach((table) => (table.tabIndex = 0));
-      shown.push(inner);
       return inner;
     };
     let say = () => {};
@@ -74,8 +72,7 @@ export function createSurface(container, { state, name, onPress }) {
       if (accessory.type === "button") field.control.setAttribute("aria-describedby", text.id);
     } else node.append(draw(block));
     const drop = () => {
-      shown.forEach(discard);
-      node.querySelectorAll("label").forEach(discard);
+      node.querySelectorAll(".drawn, label").forEach(discard);
       node.remove();
     };
     return { node, fields, say, drop };
