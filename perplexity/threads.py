@@ -1,15 +1,15 @@
-"""Run blocking calls in threads that do not stop the event loop or keep the process alive."""
+"""Runs coroutines together, and blocking calls in threads that do not stop the event loop or keep the process alive."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from threading import Thread
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from perplexity.errors import ConnectionFailed
 
@@ -46,6 +46,17 @@ async def run_in_thread_if_long(
 
 
 Result = TypeVar("Result")
+
+
+async def run_together(*work: Coroutine[Any, Any, Result]) -> list[Result]:
+    """Return the results in order. If one raises, or the caller is cancelled, cancel the others and await their end."""
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class DaemonThreads:

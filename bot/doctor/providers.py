@@ -11,7 +11,8 @@ from bot.services import provider_config
 from perplexity.errors import AuthenticationError, ConnectionFailed, InvalidRequest, PerplexityError, TimedOut
 from perplexity.providers import PROVIDERS
 from perplexity.providers.base import ProviderSpec
-from perplexity.x_posts.client import check_key
+from perplexity.retry import RetryPolicy
+from perplexity.x_posts.client import Grok
 
 
 async def check_perplexity(context: Context) -> Sequence[Finding]:
@@ -58,12 +59,14 @@ async def check_x_posts(context: Context) -> Sequence[Finding]:
     if key is None:
         return []
     try:
-        await check_key(
+        async with Grok(
             key.get_secret_value(),
             base_url=settings.xai_base_url,
             open_timeout=settings.open_timeout,
             ca_bundle=settings.ca_bundle,
-        )
+            retry=RetryPolicy(attempts=1),
+        ) as grok:
+            await grok.check_key()
     except PerplexityError as error:
         return [_x_posts_failure(error)]
     return [ok("xAI accepts the key. Credit was not tried, since that costs.")]

@@ -38,7 +38,7 @@ from perplexity.passages import best_passages
 from perplexity.providers.base import Provider
 from perplexity.sanitize import one_line
 from perplexity.scope import N_, say
-from perplexity.threads import run_in_thread
+from perplexity.threads import run_in_thread, run_together
 from perplexity.types import Answer, AnswerKind, Message, Query, Question, SearchResults, Source
 
 log = logging.getLogger(__name__)
@@ -133,13 +133,7 @@ async def check_claims(
         on_checked(place, outcome.checked)
         return outcome
 
-    tasks = [asyncio.create_task(check(place, claim)) for place, claim in enumerate(texts)]
-    try:
-        outcomes = await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    outcomes = await run_together(*(check(place, claim) for place, claim in enumerate(texts)))
     return _summary(outcomes, seconds=clock() - started)
 
 
@@ -265,16 +259,11 @@ def _verdict(claim: str, text: PageText, quotation: Quotation, title: str) -> Ve
 
 def _opposite(checked: CheckedClaim, text: PageText, title: str) -> str | None:
     """Return a sentence of a page that says the opposite of a verdict; None if there is none."""
-    sentences = ((at, text.sentence(at)) for at in range(len(text.sentences) - 1))
-    return next(
-        (
-            sentence[:MAX_QUOTE]
-            for at, sentence in sentences
-            if len(sentence) <= MAX_SENTENCE_LENGTH
-            and opposes(checked.claim, checked.verdict, sentence, title, *text.neighbors(at))
-        ),
-        None,
-    )
+    for at in range(len(text.sentences) - 1):
+        sentence, around = text.sentence(at), text.neighbors(at)
+        if len(sentence) <= MAX_SENTENCE_LENGTH and opposes(checked.claim, checked.verdict, sentence, title, *around):
+            return sentence[:MAX_QUOTE]
+    return None
 
 
 def _checked(claim: str, answer: Answer, pages: Sequence[Source]) -> CheckedClaim:

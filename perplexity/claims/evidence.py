@@ -386,7 +386,7 @@ def _agrees(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool, 
             (not turned or not denied or min(places) - 1 <= denied[0] <= max(places))
             and _same_time(claim, found, places)
             and _is_whole(claim, found, places)
-            and _adds_little(claim, found, places)
+            and _adds_little(found, places)
             and (not differing or _is_alone(found, places))
         )
         for places in _alignments(claim, found, differing=differing and not turned)
@@ -487,23 +487,17 @@ def _is_day(word: _Word) -> bool:
     return isinstance(word.value, PartialDate) and word.links == ("in",)
 
 
-def _adds_little(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
+def _adds_little(found: Sequence[_Word], places: Sequence[int]) -> bool:
     """Return whether the sentence's additional words, between those of the claim, leave its meaning unchanged."""
     ordered = sorted(places)
-    return all(
-        _is_harmless(
-            [word for word in found[one + 1 : other] if not _is_day(word)],
-            found[one],
-            found[other],
-            is_first=one == ordered[0],
-        )
-        for one, other in pairwise(ordered)
-    )
+    for one, other in pairwise(ordered):
+        more = [word for word in found[one + 1 : other] if not _is_day(word)]
+        if more and not _is_harmless(more, found[one], found[other], is_first=one == ordered[0]):
+            return False
+    return True
 
 
 def _is_harmless(more: Sequence[_Word], before: _Word, after: _Word, *, is_first: bool) -> bool:
-    if not more:
-        return True
     if any(word.text in _LIMITS for word in more):
         return False
     if more[0].marks[:1] == (",",) and after.marks[:1] == (",",):  # An aside.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from perplexity.deepdive.report import SourceList, assemble, quote_passages, renumber
 from perplexity.deepdive.types import (
@@ -44,7 +44,7 @@ from perplexity.providers.base import OnAttempt, Provider, ProviderConfig
 from perplexity.sanitize import one_line, strip_tags
 from perplexity.scope import N_, say
 from perplexity.steps import Reporting, SteppedPosts
-from perplexity.threads import run_in_thread
+from perplexity.threads import run_in_thread, run_together
 from perplexity.types import (
     MAX_PROMPT_LENGTH,
     Answer,
@@ -138,15 +138,8 @@ async def open_deepdive_runner(
     `on_attempt` is called after each attempt to write the analysis or to read posts. Raises InvalidRequest.
     """
     async with AsyncExitStack() as stack:
-        grok = build_grok(
-            config.keys,
-            config.base_urls,
-            retry=config.retry,
-            open_timeout=config.open_timeout,
-            ca_bundle=config.ca_bundle,
-        )
         posts = None
-        if grok is not None:
+        if (grok := build_grok(config)) is not None:
             await stack.enter_async_context(grok)
             posts = SteppedPosts(source=grok, steps=[Reporting(name=grok.name, on_attempt=on_attempt)])
         yield DeepDiveRunner(
@@ -174,7 +167,7 @@ class _Dive(DeepDiveRunner):
     errors: dict[Stage, PerplexityError] = field(default_factory=dict)
 
     async def report(self) -> DeepDive:
-        situation, pulse = await _run_both(
+        situation, pulse = await run_together(
             self._run_stage(Stage.SITUATION, self.situation),
             self._run_stage(Stage.PULSE, self.public_pulse),
         )
@@ -281,20 +274,6 @@ class _Dive(DeepDiveRunner):
             on_run=on_run,
         )
         return shorten_answer(await _guard(provider, provider.answer(wanted)))
-
-
-async def _run_both(
-    one: Coroutine[Any, Any, StageResult], other: Coroutine[Any, Any, StageResult]
-) -> tuple[StageResult, StageResult]:
-    """Return both results. If one raises, or the caller is cancelled, cancel the other and wait for its end."""
-    tasks = [asyncio.create_task(one), asyncio.create_task(other)]
-    try:
-        first, second = await asyncio.gather(*tasks)
-        return first, second
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _age(saved: BackgroundRun | None) -> float:

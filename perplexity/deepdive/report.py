@@ -114,11 +114,6 @@ def render_title(report: DeepDive) -> str:
     return f"# {title}{_WORD_JOINER if title.endswith('#') else ''}"
 
 
-def render_section(result: StageResult) -> str:
-    """Render one section with its heading; its markers are numbers of the report's sources."""
-    return f"## {say(result.stage.heading)}\n\n{render_text(result)}"
-
-
 def render_text(result: StageResult) -> str:
     """Render one section without its heading."""
     return "\n\n".join(_section_parts(result))
@@ -126,7 +121,7 @@ def render_text(result: StageResult) -> str:
 
 def render_sections(report: DeepDive) -> str:
     """Render the three sections with their headings; markers are numbers of the report's sources."""
-    return "\n\n".join(map(render_section, report.stages))
+    return "\n\n".join(f"## {say(result.stage.heading)}\n\n{render_text(result)}" for result in report.stages)
 
 
 def as_document(report: DeepDive) -> str:

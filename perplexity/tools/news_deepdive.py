@@ -44,7 +44,7 @@ def add_xai(environ: Mapping[str, str], config: ProviderConfig) -> ProviderConfi
         return config
     extended = replace(config, keys={**config.keys, "xai": key}, base_urls={**config.base_urls, "xai": address})
     try:
-        build_grok(extended.keys, extended.base_urls)
+        build_grok(extended)
     except InvalidRequest as error:
         raise InvalidRequest(variable_error(error, environ, keys=_XAI_KEYS, address=_XAI_ADDRESS)) from None
     return extended

@@ -14,11 +14,16 @@ from datetime import date
 
 from perplexity.api import ApiClient
 from perplexity.errors import AuthenticationError, PerplexityError
+from perplexity.providers.base import ProviderConfig
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_safe_to_repeat
 from perplexity.transport import OPEN_SECONDS, Closing, Transport
-from perplexity.x_posts.grok import XAI_ERROR_MAP, OpenRouterWire, XaiWire
+from perplexity.x_posts.grok import OpenRouterWire, XaiWire
 from perplexity.x_posts.parsing import validate_response
 from perplexity.x_posts.types import GrokWire, PostSummary
+
+KEY_PATH, KEY_SECONDS = "/api-key", 5.0
+
+BLOCKED_FLAGS = ("api_key_blocked", "api_key_disabled", "team_blocked")
 
 
 class Grok(Closing):
@@ -67,55 +72,34 @@ class Grok(Closing):
                 raise
             raise translated from error
 
+    async def check_key(self) -> None:
+        """Check the key of xAI with one request, which costs nothing.
+
+        Raises AuthenticationError if the key is blocked or refused, or InvalidRequest if it is wrong, since xAI answers
+        a wrong key with a 400. Raises another PerplexityError if the check itself fails.
+        """
+        response = await self._api.request("GET", KEY_PATH, deadline=Deadline.after(KEY_SECONDS, time.monotonic))
+        if any(response.get(name) is True for name in BLOCKED_FLAGS):
+            raise AuthenticationError("the key is blocked or disabled", provider=self.name)
+
 
 SERVICES: Mapping[str, GrokWire] = {"xai": XaiWire(), "openrouter": OpenRouterWire()}
 """The services by name, in order of preference: only xAI reports how many posts it has read."""
 
 
-def build_grok(
-    keys: Mapping[str, str],
-    base_urls: Mapping[str, str],
-    *,
-    retry: RetryPolicy | None = None,
-    open_timeout: float = OPEN_SECONDS,
-    ca_bundle: str = "",
-) -> Grok | None:
+def build_grok(config: ProviderConfig) -> Grok | None:
     """Return Grok at the first of `SERVICES` with a key; None if no service has one.
 
-    `keys` and `base_urls` map names of services to keys and addresses. Raises InvalidRequest for an invalid key or
-    address.
+    Raises InvalidRequest for an invalid key or address.
     """
     for name, wire in SERVICES.items():
-        if key := keys.get(name):
-            address = base_urls.get(name)
-            return Grok(key, wire=wire, base_url=address, retry=retry, open_timeout=open_timeout, ca_bundle=ca_bundle)
+        if key := config.keys.get(name):
+            return Grok(
+                key,
+                wire=wire,
+                base_url=config.base_urls.get(name),
+                retry=config.retry,
+                open_timeout=config.open_timeout,
+                ca_bundle=config.ca_bundle,
+            )
     return None
-
-
-KEY_PATH = "/api-key"
-
-BLOCKED_FLAGS = ("api_key_blocked", "api_key_disabled", "team_blocked")
-
-
-async def check_key(
-    api_key: str,
-    *,
-    base_url: str = XaiWire.base_url,
-    seconds: float = 5.0,
-    open_timeout: float = OPEN_SECONDS,
-    ca_bundle: str = "",
-) -> None:
-    """Check the key with one request. `open_timeout` is the time in seconds for opening the connection.
-
-    Raises AuthenticationError if the key is blocked or refused, or InvalidRequest if it is wrong, since xAI answers a
-    wrong key with a 400. Raises another PerplexityError if the check itself fails.
-    """
-    transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout, ca_bundle=ca_bundle)
-    retries = Retrier(policy=RetryPolicy(attempts=1), sleep=asyncio.sleep, random=random.random)
-    api = ApiClient(transport=transport, retries=retries, now=time.time, error_map=XAI_ERROR_MAP)
-    try:
-        response = await api.request("GET", KEY_PATH, deadline=Deadline.after(seconds, time.monotonic))
-    finally:
-        await transport.close()
-    if any(response.get(name) is True for name in BLOCKED_FLAGS):
-        raise AuthenticationError("the key is blocked or disabled", provider=XaiWire.name)

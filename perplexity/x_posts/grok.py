@@ -6,7 +6,7 @@ https://openrouter.ai/docs/guides/features/server-tools/web-search
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date
 
 from perplexity.errors import BillingError, PerplexityError, RateLimitError, RunFailed
@@ -89,13 +89,14 @@ class XaiWire(GrokWire):
 
         The service names the posts found, in its list of citations and in annotations; the text is the model's own.
         """
-        status = as_text(body.get("status"))
+        status, usage = as_text(body.get("status")), as_object(body.get("usage"))
         if status not in {"", "completed", "incomplete"}:
-            cost_usd = _xai_cost_usd(as_object(body.get("usage")))
-            raise RunFailed("the response reports a failure", provider=self.name, cost_usd=cost_usd)
-        texts = (as_text(part.get("text")) for part in _xai_parts(body) if part.get("type") == "output_text")
-        urls = tuple(_xai_annotation_urls(body))
-        usage = as_object(body.get("usage"))
+            raise RunFailed("the response reports a failure", provider=self.name, cost_usd=_xai_cost_usd(usage))
+        output = (item for item in as_objects(body.get("output")) if item.get("type") == "message")
+        parts = [part for message in output for part in as_objects(message.get("content"))]
+        texts = (as_text(part.get("text")) for part in parts if part.get("type") == "output_text")
+        notes = (note for part in parts for note in as_objects(part.get("annotations")))
+        urls = tuple(as_text(note.get("url")) for note in notes if note.get("type") == "url_citation")
         why = sanitize_message(as_object(body.get("incomplete_details")).get("reason")) or "unknown"
         return GrokResponse(
             text="".join(texts),
@@ -112,18 +113,6 @@ class XaiWire(GrokWire):
         """Return the error with the name of the service. Nothing else changes, since xAI's statuses are accurate."""
         error.provider = self.name
         return error
-
-
-def _xai_parts(body: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
-    output = (item for item in as_objects(body.get("output")) if item.get("type") == "message")
-    return (part for message in output for part in as_objects(message.get("content")))
-
-
-def _xai_annotation_urls(body: Mapping[str, JSON]) -> Iterator[str]:
-    """Yield the addresses in the annotations of the text."""
-    for note in (note for part in _xai_parts(body) for note in as_objects(part.get("annotations"))):
-        if note.get("type") == "url_citation":
-            yield as_text(note.get("url"))
 
 
 def _xai_cost_usd(usage: Mapping[str, JSON]) -> float | None:

@@ -22,6 +22,7 @@ from perplexity.errors import (
     ServerError,
     TimedOut,
 )
+from perplexity.providers.base import ProviderConfig
 from perplexity.retry import RetryPolicy
 from perplexity.x_posts.client import Grok, build_grok
 from perplexity.x_posts.grok import SCHEMA, OpenRouterWire
@@ -216,6 +217,6 @@ async def test_a_short_limit_is_waited_for(fake: FakeOpenRouter) -> None:
     ],
 )
 def test_xai_itself_is_preferred(keys: dict[str, str], name: str | None) -> None:
-    grok = build_grok(keys, {})
+    grok = build_grok(ProviderConfig(keys=keys))
 
     assert (grok and grok.name) == name
