@@ -105,8 +105,6 @@ def _listed(names: Sequence[str]) -> str:
 
 def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResults:
     """Return the results within the domains, numbered from 1, with a note that counts the pages left out."""
-    if not domains:
-        return results
     policy = DomainPolicy(domains)
     kept, dropped = policy.split(results.results)
     if not dropped:
@@ -281,10 +279,4 @@ def _notes(policy: DomainPolicy, *, left: int, dropped: int, markers: int, links
 
 
 def _matches(name: str, domains: Collection[str]) -> bool:
-    if f"www.{name}" in domains:
-        return True
-    while name not in domains:
-        _, dot, name = name.partition(".")
-        if not dot:
-            return False
-    return True
+    return f"www.{name}" in domains or any(f".{name}".endswith(f".{domain}") for domain in domains)

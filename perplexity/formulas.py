@@ -191,12 +191,8 @@ class _Writer:
         return f"{opening}{block}{self._below(end, where, inner)}", self._past(end, where)
 
     def _dedented(self, region: Region, where: _Place) -> str:
-        lines = self._body(region, where).split("\n")
-        while len(lines) > 1 and not lines[0].strip():
-            del lines[0]
-        while len(lines) > 1 and not lines[-1].strip():
-            del lines[-1]
-        lines = [line.rstrip() for line in lines]
+        body = "\n".join(line.rstrip() for line in self._body(region, where).split("\n"))
+        lines = body.strip("\n").split("\n")
         indents = [len(line) - len(line.lstrip()) for line in lines if line]
         return "\n".join(line[min(indents, default=0) :] for line in lines)
 

@@ -40,7 +40,6 @@ _FUNCTIONS = frozenset(
     | {"log", "max", "min", "Pr", "sec", "sin", "sinh", "sup", "tan", "tanh"}
 )
 _LAYOUT = frozenset({"displaystyle", "limits", "left", "right", "big", "Big", "bigl", "bigr", "Bigl", "Bigr"})
-_FENCING = frozenset({"left", "right"})
 _ALPHABETS = {"mathbf": "BOLD", "mathbb": "DOUBLE-STRUCK", "mathcal": "SCRIPT"}
 _ACCENTS = {"hat": "\u0302", "bar": "\u0304", "tilde": "\u0303", "dot": "\u0307", "vec": "\u20d7"}
 _PREFIXES = frozenset("∂∇∀∃∄¬∑∏∫∮")
@@ -202,7 +201,7 @@ class _Reader:
 
         A dot after `left` or `right` stands for an invisible bracket, so it is skipped, too.
         """
-        if (name in _FENCING and self._peek() == ".") or self._peek().isspace():
+        if (name in {"left", "right"} and self._peek() == ".") or self._peek().isspace():
             self._next()
         return []
 

@@ -54,15 +54,11 @@ def _bm25(wanted: set[str], bags: Sequence[Counter[str]]) -> list[float]:
     # A long question has many words, but most texts have few of them, so only the words of a text are examined.
     shared = [wanted & bag.keys() for bag in bags]
     holders = Counter(word for words in shared for word in words)
-    rarity = {word: _rarity(count, len(bags)) for word, count in holders.items()}
+    rarity = {word: log(1 + (len(bags) - count + 0.5) / (count + 0.5)) for word, count in holders.items()}
     return [
         sum(rarity[word] * _weight(bag[word], bag.total() / average) for word in words)
         for bag, words in zip(bags, shared, strict=True)
     ]
-
-
-def _rarity(holders: int, total: int) -> float:
-    return log(1 + (total - holders + 0.5) / (holders + 0.5))
 
 
 def _weight(count: int, length: float) -> float:

@@ -107,12 +107,6 @@ class Headline:
         """Whether the page is the front of a site or of a section."""
         return is_section_page(self.title, self.page)
 
-    @property
-    def section_key(self) -> tuple[str, str, str]:
-        """The text, sentence and URL that `to_json` keeps; two section pages that agree in them are the same story."""
-        text, sentence, _, url = self.to_json()
-        return text, sentence, url
-
     def to_json(self) -> list[str]:
         """Return the headline as a JSON list of strings."""
         day = self.date.isoformat() if self.date else ""

@@ -102,12 +102,10 @@ def parse_stories(answer: Answer, *, period: DateRange = ANY_TIME) -> ParsedStor
     listed = list(_story_lines(answer.text.splitlines()))
     cited_lines = number_each(listed[:MAX_LISTED], answer.sources)
     found = [story for cited in cited_lines if (story := _parse_line(cited, period)) is not None]
+    if not found and _reports_no_news(answer, listed=bool(cited_lines)):
+        return ParsedStories(stories=())
     if not found:
-        return (
-            ParsedStories(stories=())
-            if _reports_no_news(answer, listed=bool(cited_lines))
-            else _from_pages(answer.sources, period)
-        )
+        return _from_pages(answer.sources, period)
     stories = tuple(story for story in found if _in_period(story.source, period))
     return ParsedStories(
         stories=stories,

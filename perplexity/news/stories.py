@@ -145,7 +145,7 @@ def same_story(one: Headline, other: Headline) -> bool:
     if not alike and _cannot_match(one, other):
         return False
     if one.is_section_page or other.is_section_page:
-        return one.section_key == other.section_key
+        return replace(one, date=None).to_json() == replace(other, date=None).to_json()
     return alike or (
         _similarity(one.keywords, other.keywords) >= _required_share(one, other) and not _contradict(one, other)
     )
