@@ -90,18 +90,12 @@ AGENT = Option(
     help=N_("Let an agent search step by step, as often as the question takes"),
     label=N_("Let an agent search"),
 )
-LANGUAGE = Option(
-    name=LANG.name,
-    value=LANG.value,
+LANGUAGE = replace(
+    LANG,
     help=N_("Answer in this language, two letters; pages in every language are searched"),
     label=N_("Language"),
 )
-PLACE = Option(
-    name=COUNTRY.name,
-    value=COUNTRY.value,
-    help=N_("Where you are, two letters, for local answers"),
-    label=COUNTRY.label,
-)
+PLACE = replace(COUNTRY, help=N_("Where you are, two letters, for local answers"))
 OWN_FILTERS = (RECENCY, DOMAIN, LANGUAGE, PLACE, AFTER, BEFORE)
 PARSER = OptionParser(
     max_length=MAX_PROMPT_LENGTH,
@@ -148,9 +142,9 @@ def parse(text: str) -> AskRequest:
         )
         target = resolve(model, reasoning=reasoning) if model is not None else None
     if agent and (reasoning or model):
-        raise _contradiction(AGENT, REASONING if reasoning else named, _("the agent has a model of its own"))
+        raise contradiction(AGENT, REASONING if reasoning else named, _("the agent has a model of its own"))
     if reasoning and target is not None and not target.slow:
-        raise _contradiction(REASONING, named, _("{model} does not reason").format(model=inline_code(target.name)))
+        raise contradiction(REASONING, named, _("{model} does not reason").format(model=inline_code(target.name)))
     return AskRequest(question=question, agent=agent, **parse_visibility(arguments))
 
 
@@ -174,12 +168,8 @@ def _model(arguments: Arguments) -> tuple[str | None, Option]:
         problem = value_not_allowed(EFFORT.name, inline_code(effort), allowed=f"{hint}{allowed}")
         raise UsageError(problem, option=EFFORT.name)
     if model is not None and model.strip().lower() != effort.strip().lower():
-        raise _contradiction(MODEL, EFFORT, _("both say how long to think"))
+        raise contradiction(MODEL, EFFORT, _("both say how long to think"))
     return effort.strip().lower(), EFFORT
-
-
-def _contradiction(one: Option, other: Option, why: str) -> UsageError:
-    return UsageError(contradiction(one.name, other.name, why), option=other.name)
 
 
 async def answer(

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from bot.blocks.elements import section, spoken, stop_button
@@ -38,9 +38,6 @@ ROOT_COMMAND = "pplx"
 
 MAX_QUOTED = 150
 """How many characters of a question its pending message quotes."""
-
-PARSED_TEXTS = 128
-"""The number of texts whose parsed requests a command caches."""
 
 
 class ValueKind(Enum):
@@ -183,10 +180,7 @@ class Command(Generic[Request, Result]):
     # From text to a request.
 
     parse: Callable[[str], Request]
-    """Returns the request in a text; pure. Raises UsageError.
-
-    Recent results are cached, because the listener and the worker both parse a question's text.
-    """
+    """Returns the request in a text; pure. Raises UsageError."""
 
     prefer: Callable[[Request, Preferred], Request] | None = None
     """Returns the request with the settings of its asker and its channel."""
@@ -264,9 +258,6 @@ class Command(Generic[Request, Result]):
         """An example of the text after the name."""
         return self.examples[0][0] if self.examples else self.usage
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))
-
     def parse_question_text(self, text: str) -> str:
         """Return the question in a text without options; empty if it cannot be parsed or the command quotes none."""
         return self._read(self.question_text, text)
@@ -341,15 +332,12 @@ class SearchingAgent(Protocol):
 class DisabledAgent:
     """Replaces an agent that is not configured; `missing` is the name of the setting."""
 
-    missing: str = "AGENT_MODEL"
+    missing: str
 
     async def answer(self, question: Question) -> Answer:
         """Log the missing setting and raise AgentNotSetUp."""
         log.warning("agent.not_set_up", extra={"setting": self.missing})
         raise AgentNotSetUp(f"{self.missing} is not set")
-
-
-DISABLED_AGENT = DisabledAgent()
 
 
 PACE_SECONDS = 3.0
@@ -385,21 +373,6 @@ class Progress(Protocol):
         ...
 
 
-class NullProgress:
-    """Shows nothing."""
-
-    editable = False
-    milestones_shown = 0
-    response_url_uses = 0
-
-    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
-        """Show nothing."""
-        return True
-
-
-NULL_PROGRESS = NullProgress()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Services:
     """The services that answer questions. `model` answers from the given text, without a search."""
@@ -407,7 +380,7 @@ class Services:
     provider: Provider
     model: Provider
     deepdives: DeepDiveRunner
-    agent: SearchingAgent = DISABLED_AGENT
+    agent: SearchingAgent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -428,7 +401,7 @@ class CommandContext:
     stages: StageStore = field(default_factory=NullStageStore)
     """Saves the finished parts of a long answer."""
 
-    progress: Progress = NULL_PROGRESS
+    progress: Progress
     on_event: Callable[[Event], None] | None = None
     """Receives the events of an answer that is shown while it is written."""
 

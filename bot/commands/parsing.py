@@ -588,7 +588,7 @@ def parse_visibility(arguments: Arguments) -> dict[str, bool]:
     """Return whether the options ask for a `public` or `private` answer. Raises UsageError if they ask for both."""
     public, private = PUBLIC.name in arguments.options, PRIVATE.name in arguments.options
     if public and private:
-        raise UsageError(contradiction(PUBLIC.name, PRIVATE.name), option=PRIVATE.name)
+        raise contradiction(PUBLIC, PRIVATE)
     return {"public": public, "private": private}
 
 
@@ -633,11 +633,12 @@ def _problem(error: InvalidRequest, text: str) -> str:
     return value_not_allowed(f"--{error.field}", inline_code(error.value or ""), allowed=allowed)
 
 
-def contradiction(option: str, other: str, why: str = "") -> str:
-    """Return the sentence that two options cannot be used together."""
+def contradiction(one: Option, other: Option, why: str = "") -> UsageError:
+    """Return the error that two options cannot be used together; it belongs to the `other` option."""
+    said = _("`{option}` and `{other}` contradict each other.")
     if why:
-        return _("`{option}` and `{other}` contradict each other: {why}.").format(option=option, other=other, why=why)
-    return _("`{option}` and `{other}` contradict each other.").format(option=option, other=other)
+        said = _("`{option}` and `{other}` contradict each other: {why}.")
+    return UsageError(said.format(option=one.name, other=other.name, why=why), option=other.name)
 
 
 def value_not_allowed(option: str, value: str, *, allowed: str) -> str:

@@ -72,7 +72,8 @@ class Health:
 
     def _no_answers(self, spending: Spending, *, failing: Set[str]) -> list[Problem]:
         """Return the reasons why no question can be answered now: problems of the services, or of the spending."""
-        found, month = [], self._month(spending)
+        found: list[Problem] = []
+        month = next((line.amount for line in spending.lines if line.scope == "workspace"), self.defaults.workspace)
         if not self.services:
             found.append(
                 Problem(
@@ -94,10 +95,6 @@ class Health:
             used = _("The workspace’s budget of {amount} for this month is used up, so no question is answered.")
             found.append(Problem(text=used.format(amount=money(format_amount(month))), fix=_("Set a higher one.")))
         return found
-
-    def _month(self, spending: Spending) -> int | None:
-        set_by_admins = [line.amount for line in spending.lines if line.scope == "workspace"]
-        return set_by_admins[0] if set_by_admins else self.defaults.workspace
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from bot.commands.base import DISABLED_AGENT, CommandContext, SearchingAgent, Services
+from bot.commands.base import CommandContext, DisabledAgent, SearchingAgent, Services
+from bot.model.message import OutgoingMessage
 from bot.model.question import ChannelSettings
 from bot.preferences import may_ask
 from bot.slack.files import FileReader
@@ -33,6 +34,22 @@ NO_FILES = QuestionFiles(reader=cast("FileReader", None))
 """What reads no files, for questions that have none."""
 
 
+DISABLED_AGENT = DisabledAgent(missing="AGENT_MODEL")
+
+
+class _NoProgress:
+    editable = False
+    milestones_shown = 0
+    response_url_uses = 0
+
+    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+        return True
+
+
+NO_PROGRESS = _NoProgress()
+"""What shows no progress."""
+
+
 def services(provider: Provider, agent: SearchingAgent = DISABLED_AGENT) -> Services:
     """Return services that all ask one provider."""
     deepdives = DeepDiveRunner(facts=provider, synthesis=provider)
@@ -41,5 +58,5 @@ def services(provider: Provider, agent: SearchingAgent = DISABLED_AGENT) -> Serv
 
 def command_context(provider: Provider, agent: SearchingAgent = DISABLED_AGENT, **fields: Any) -> CommandContext:
     """Return the context of a question of U1."""
-    base: dict[str, Any] = {"row": row(), "services": services(provider, agent)}
+    base: dict[str, Any] = {"row": row(), "services": services(provider, agent), "progress": NO_PROGRESS}
     return CommandContext(**base | fields)

@@ -13,7 +13,6 @@ import pytest
 from psycopg import AsyncConnection, OperationalError
 
 from bot.chain import Chain
-from bot.commands.base import NULL_PROGRESS
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.status_message import StatusMessages
 from bot.errors import NotOurs
@@ -33,7 +32,7 @@ from bot.worker.worker import MAX_REDELIVERIES, MAX_REDELIVERIES_IN_DELIVERY, Qu
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question
-from tests.fakes.commands import NO_ADMINS, NO_FILES, services
+from tests.fakes.commands import NO_ADMINS, NO_FILES, NO_PROGRESS, services
 from tests.fakes.listeners import returning
 from tests.fakes.provider import FakeProvider
 from tests.fakes.rows import claim
@@ -156,7 +155,7 @@ class WorkerHarness:
             database_retry=self.database_retry,
             metrics=Metrics(),
             admission=AdmitEveryone(),
-            progress_of=lambda row, take_edit: NULL_PROGRESS,
+            progress_of=lambda row, take_edit: NO_PROGRESS,
             take_edit=returning(None),
             live=self.live,
             clear_up=returning(None),
