@@ -103,8 +103,7 @@ def parse(text: str) -> SettingsRequest:
     """Parse the text after `settings`. Raises UsageError, which names the setting, the value and the allowed values."""
     check_length(text, MAX_LENGTH)
     first, rest = _first_word(text)
-    part: Part = "channel" if first.casefold() == "channel" else "person"
-    part = "workspace" if first.casefold() == "workspace" else part
+    part: Part = next((one for one in TABLES if one == first.casefold()), "person")
     if part != "person":
         first, rest = _first_word(rest)
     if not first:
@@ -168,7 +167,7 @@ async def answer(
         note = NO_CHANNEL
     elif part == "channel" and request.changes:
         management = await managers.management(row.user_id, row.channel_id)
-        note = {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN}.get(management, "")
+        note = _WHY_NOT.get(management, "")
     if request.changes and not note:
         after = replace(before, **{part: request.apply(getattr(before, part))})
         if part == "channel" and request.field == "allow":
@@ -265,6 +264,9 @@ NOT_CHECKED = N_(
     "Slack is slow just now, so I couldn’t check if you may change this channel’s settings. Please try again."
 )
 
+_WHY_NOT = {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN, None: NOT_CHECKED}
+"""Why a person may not change a channel's settings; None if Slack did not say in time whether they may."""
+
 log = logging.getLogger(__name__)
 
 CALLBACK_ID = "settings_modal"
@@ -352,7 +354,7 @@ class SettingsForm:
         """Return why a person may no longer change a part of a form; an empty text if they may change all parts."""
         channel = str(submitted.metadata.get("channel") or "")
         if channel and (management := await self._management(submitted.user, channel)) is not Management.ALLOWED:
-            return _why_not(management)
+            return _WHY_NOT[management]
         return NOT_ADMIN if submitted.metadata.get("workspace") and not await _is_admin(submitted.user, context) else ""
 
     async def _management(self, user_id: str, channel: str) -> Management | None:
@@ -383,7 +385,7 @@ def settings_view(
         parts.append("channel")
         blocks += _channel_inputs(preferences)
     elif channel:
-        blocks.append(context_block(escape(_(_why_not(management)))))
+        blocks.append(context_block(escape(_(_WHY_NOT[management]))))
     if is_admin:
         parts.append("workspace")
         blocks.append(header(_("Of the whole workspace")))
@@ -415,12 +417,6 @@ def _digests(part: Part, preferences: Preferences) -> Iterator[tuple[str, str]]:
 
 def _digest(words: str) -> str:
     return blake2s(words.encode(), digest_size=8).hexdigest()
-
-
-def _why_not(management: Management | None) -> str:
-    if management is None:
-        return NOT_CHECKED
-    return CREATOR_UNKNOWN if management is Management.UNKNOWN else NOT_MANAGER
 
 
 def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
@@ -464,42 +460,32 @@ def _problem(error: InvalidRequest) -> str:
     return _("{value} cannot be used: {allowed}.").format(value=error.value, allowed=error.allowed)[:2000]
 
 
-def _entered(submitted: Submission, part: Part) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the values that were entered in a part, by field, and sentences about unusable ones, by block."""
-    values: dict[str, Any] = {}
-    problems: dict[str, str] = {}
-    for setting in TABLES[part]:
-        block = _block_id(part, setting)
-        words = str(submitted.value(block) or "").strip()
-        if setting.kind == "people" and words == NAMED:
-            groups = str(submitted.value(GROUPS) or "")
-            block, words = GROUPS if groups else PEOPLE, " ".join([*(submitted.value(PEOPLE) or ()), groups]).strip()
-            if not words:
-                problems[block] = _(NO_ONE_NAMED)
-        if words in {"", UNSET}:
-            continue
-        try:
-            values[setting.field] = parse_setting(setting, setting.name, words)
-        except InvalidRequest as error:
-            problems[block] = _problem(error)
-    return values, problems
-
-
 def _changed(submitted: Submission, part: Part, now: S) -> tuple[S, dict[str, str]]:
     """Return the current values with the person's changes, and sentences about unusable values and conflicts, by block.
 
     A value that is as the form showed it counts as unchanged, even if another value was set since the form was opened.
     """
-    shown = submitted.metadata.get("shown") or {}
-    entered, problems = _entered(submitted, part)
-    form = replace(type(now)(), **entered)
+    shown, empty = submitted.metadata.get("shown") or {}, type(now)()
     values: dict[str, Any] = {}
+    problems: dict[str, str] = {}
     for setting in TABLES[part]:
-        block = _block_id(part, setting)
-        words, words_now = (setting.words(getattr(one, setting.field)) for one in (form, now))
+        block = typed_in = _block_id(part, setting)
+        typed = str(submitted.value(block) or "").strip()
+        if setting.kind == "people" and typed == NAMED:
+            groups = str(submitted.value(GROUPS) or "")
+            typed_in, typed = GROUPS if groups else PEOPLE, " ".join([*(submitted.value(PEOPLE) or ()), groups]).strip()
+            if not typed:
+                problems[typed_in] = _(NO_ONE_NAMED)
+        value = getattr(empty, setting.field)
+        if typed not in {"", UNSET}:
+            try:
+                value = parse_setting(setting, setting.name, typed)
+            except InvalidRequest as error:
+                problems[typed_in] = _problem(error)
+        words, words_now = setting.words(value), setting.words(getattr(now, setting.field))
         if words == words_now or _digest(words) == shown.get(block):
             continue
         if _digest(words_now) != shown.get(block):
             problems.setdefault(block, _(CHANGED_SINCE_OPENED))
-        values[setting.field] = getattr(form, setting.field)
+        values[setting.field] = value
     return replace(now, **values), problems
