@@ -360,7 +360,7 @@ def _only(text: str) -> OutgoingMessage:
 
 
 def home(texts: Sequence[str]) -> Harms:
-    ids = [UUID(int=n) for n in range(len(texts))]
+    ids = [str(UUID(int=n)) for n in range(len(texts))]
     recent = [Recent(id=one, command="ask", text="", state="answered", at=1e9, sources=1, kept=True) for one in ids]
     running = [RunningQuestion(id=one, command="ask", text="", state="working", age=3.0) for one in ids]
     blocks = home_blocks(

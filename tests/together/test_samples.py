@@ -204,11 +204,11 @@ def _views() -> Iterator[tuple[str, View | None]]:
     yield "share", share_view(replace(_SHARED, language=current_scope().language), shared)
     request = SentRequest(service="example.com", path="/search", body='{"query": "example"}', at=_NOW.timestamp())
     yield "what was sent", modal("sent_modal", "What was sent", sent_blocks(SentRequests(requests=(request,))))
-    running = RunningQuestion(id=_ID, command="ask", text="example", state="working", age=2.0)
-    recent = Recent(id=_ID, command="ask", text="example", state="answered", at=0.0, sources=1, kept=True)
+    running = RunningQuestion(id=str(_ID), command="ask", text="example", state="working", age=2.0)
+    recent = Recent(id=str(_ID), command="ask", text="example", state="answered", at=0.0, sources=1, kept=True)
     home = home_blocks(
         HomeData(running=[running], recent=[recent], questions=1, cost=1_000),
-        texts={_ID: "example"},
+        texts={str(_ID): "example"},
         slash="",
         top=[button("Set up a digest", "digest_modal", "home"), button("Settings", SETTINGS_BUTTON, "home")],
         end=data_requests.home_buttons(),

@@ -215,8 +215,13 @@ class AdminHome:
 
     async def page(self, team_id: str, user_id: str, notice: str) -> list[Block]:
         """Return the page for admins; the caller has checked that the person is one."""
-        data = await self.data(team_id)
-        together = self.together()
+        together, (use, spending) = self.together(), await self._spending(team_id)
+        data = AdminData(
+            use=use,
+            problems=await together.problems(team_id, spending),
+            recorded=await self.store.recorded(team_id),
+            spending=spending,
+        )
         above, below = [await together.blocks(place, team_id, user_id) for place in ("admin", "admin_end")]
         buttons = [one for table in USE_TABLES for one in all_use(table, self.store.use).buttons(table.rows(data.use))]
         buttons += [one for one in below if one["type"] == "button"]
@@ -232,16 +237,6 @@ class AdminHome:
     async def _spending(self, team_id: str) -> tuple[WorkspaceUse, Spending]:
         use, (lines, paused_by) = await self.store.use(team_id), await self.budgets.lines(team_id)
         return use, Spending(today=use.today, month=use.cost, lines=lines, paused_by=paused_by)
-
-    async def data(self, team_id: str) -> AdminData:
-        """Return a workspace's data for admins; the caller has checked that the person is one."""
-        use, spending = await self._spending(team_id)
-        return AdminData(
-            use=use,
-            problems=await self.together().problems(team_id, spending),
-            recorded=await self.store.recorded(team_id),
-            spending=spending,
-        )
 
     def register(self, app: AsyncApp, context: ListenerContext) -> None:
         """Listen to the buttons for all rows."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from slack_bolt.async_app import AsyncApp
 
@@ -29,7 +28,7 @@ from bot.commands.base import Command
 from bot.delivery.home_tabs import HomeTabs, Shows
 from bot.feature import Together
 from bot.features.home.admin import FOR_ADMINS, AdminHome, questions, used
-from bot.features.home.store import HomeData, HomeStore, Recent, RunningQuestion
+from bot.features.home.store import Asked, HomeData, HomeStore, Recent, RunningQuestion
 from bot.listeners.asking import ask_in_direct_message, link_to_messages
 from bot.listeners.clicks import (
     NO_LONGER_OFFERED,
@@ -142,25 +141,22 @@ class HomePublisher(Shows):
                 log.warning("home.not_shown", extra={"error": result.error})
 
     async def _publish(self, team_id: str, user_id: str) -> None:
-        person, notice = (team_id, user_id), None
+        person, seconds = (team_id, user_id), None
         try:
             with _logged():
                 seconds = await self.store.reserve(team_id, user_id)
-                if seconds is None:
-                    return
+            if seconds is not None:
                 await self.sleep(max(seconds, BOOKED_SECONDS))
-                # Later changes are shown by the next update.
-                notice = self._waiting.pop(person, "")
         finally:
-            if notice is None:
-                self._waiting.pop(person, None)
-        if notice is not None:
+            # Later changes are shown by the next update.
+            notice = self._waiting.pop(person, "")
+        if seconds is not None:
             await self._show(team_id, user_id, self._told.get(person, notice))
 
     async def _view(self, team_id: str, user_id: str, notice: str) -> View:
         listed = {command.name: command for command in self.together().commands if command.question_text is not None}
         data = await self.store.read(team_id, user_id, commands=listed)
-        asked: list[RunningQuestion | Recent] = [*data.running, *data.recent]
+        asked: list[Asked] = [*data.running, *data.recent]
         asked_texts = await run_in_thread_if_long(sum(len(one.text) for one in asked), _texts, asked, listed)
         is_admin = await self.admin.admins.is_admin(user_id)
         if is_admin and data.for_admins:
@@ -189,7 +185,7 @@ def _logged() -> Iterator[None]:
         log.warning("home.not_shown", extra={"error": type(error).__name__})
 
 
-def _texts(asked: Sequence[RunningQuestion | Recent], commands: Mapping[str, Command[Any, Any]]) -> dict[UUID, str]:
+def _texts(asked: Sequence[Asked], commands: Mapping[str, Command[Any, Any]]) -> dict[str, str]:
     return {one.id: commands[one.command].parse_question_text(one.text) or unescape_slack(one.text) for one in asked}
 
 
@@ -349,7 +345,7 @@ _ENDS = {"failed": N_("failed"), "expired": N_("could not be posted")}
 def home_blocks(
     data: HomeData,
     *,
-    texts: Mapping[UUID, str],
+    texts: Mapping[str, str],
     slash: str,
     notice: str = "",
     retention_days: int = 30,
@@ -404,13 +400,13 @@ def _with(text: str, accessory: Block, **more: Any) -> Block:
     return {"type": "section", "text": mrkdwn(text), "accessory": accessory, **more}
 
 
-def _running(one: RunningQuestion, texts: Mapping[UUID, str], slash: str) -> Block:
+def _running(one: RunningQuestion, texts: Mapping[str, str], slash: str) -> Block:
     since = f"{_(_STATES.get(one.state, '…'))} · {figures(format_duration(one.age))}"
     text = f"{code(f'/{slash}{one.command}')}  {_shown(texts.get(one.id, ''))}\n{since}"
-    return _with(text, button_block(_("Stop"), "stop", str(one.id)))
+    return _with(text, button_block(_("Stop"), "stop", one.id))
 
 
-def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
+def _recent(one: Recent, texts: Mapping[str, str]) -> Block:
     sources = ngettext("{count} source", "{count} sources", one.sources) if one.sources else ""
     facts = (short_moment(datetime.fromtimestamp(one.at, UTC)), _(_ENDS.get(one.state, "")), sources)
     offered = {value: label for value, label in MENU.items() if one.kept or value != RECHECK}

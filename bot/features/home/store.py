@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from time import monotonic
 from typing import Any
-from uuid import UUID
 
 from psycopg.rows import DictRow
 
@@ -21,27 +20,29 @@ from bot.storage.questions import Pool
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunningQuestion:
-    """A question that is not answered yet; `age` is in seconds."""
+class Asked:
+    """A person's question; `id` is its id as text."""
 
-    id: UUID
+    id: str
     command: str
     text: str
     state: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningQuestion(Asked):
+    """A question that is not answered yet; `age` is in seconds."""
+
     age: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recent:
+class Recent(Asked):
     """A question of the past. `at` is in seconds since 1970.
 
     `kept` is whether its answer is stored as data, and not only as messages.
     """
 
-    id: UUID
-    command: str
-    text: str
-    state: str
     at: float
     sources: int
     kept: bool
@@ -203,18 +204,14 @@ class HomeStore:
         (row,) = await self._pool.fetch_all(_READ, values)
         home = row["home"] or {}
         return HomeData(
-            running=[RunningQuestion(**_with_id(one)) for one in row["running"]],
-            recent=[Recent(**_with_id(one)) for one in row["recent"][:MAX_RECENT]],
+            running=[RunningQuestion(**one) for one in row["running"]],
+            recent=[Recent(**one) for one in row["recent"][:MAX_RECENT]],
             page=home.get("page", 0),
             earlier=len(row["recent"]) > MAX_RECENT,
             questions=row["questions"],
             cost=row["cost"],
             for_admins=home.get("for_admins", False),
         )
-
-
-def _with_id(row: dict[str, Any]) -> dict[str, Any]:
-    return row | {"id": UUID(row["id"])}
 
 
 PAST_SECONDS = 3600.0
@@ -269,26 +266,20 @@ _RECORDED = """
 """
 
 
+@dataclass(frozen=True)
 class AdminStore:
     """Reads the data for admins. Every method raises database errors.
 
     `commands` returns the names of the commands that ask questions; `clock` is monotonic.
     """
 
-    def __init__(
-        self,
-        pool: Pool,
-        *,
-        commands: Callable[[], Collection[str]],
-        now: Callable[[], datetime] = utc_now,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._pool = pool
-        self._commands = commands
-        self._now = now
-        self._clock = clock
-        self._past: OrderedDict[str, tuple[date, float, datetime | None, Sequence[DictRow]]] = OrderedDict()
-        self._counting = asyncio.Lock()
+    pool: Pool
+    _: KW_ONLY
+    commands: Callable[[], Collection[str]]
+    now: Callable[[], datetime] = utc_now
+    clock: Callable[[], float] = monotonic
+    _past: OrderedDict[str, tuple[date, float, datetime | None, Sequence[DictRow]]] = field(default_factory=OrderedDict)
+    _counting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def use(self, team_id: str) -> WorkspaceUse:
         """Return the use of this month; days are in UTC.
@@ -296,7 +287,7 @@ class AdminStore:
         The days before today are counted once an hour, and again after the data of a person were erased, so that no sum
         has their id.
         """
-        today = self._now().astimezone(UTC).date()
+        today = self.now().astimezone(UTC).date()
         async with self._counting:
             past = await self._past_sums(team_id, today)
         sums: dict[str, dict[str, Use]] = {name: {} for name in _KINDS.values()}
@@ -316,10 +307,10 @@ class AdminStore:
 
     async def _past_sums(self, team_id: str, today: date) -> Sequence[DictRow]:
         day, at, before, rows = self._past.get(team_id, (date.min, 0.0, None, ()))
-        (erased,) = await self._pool.fetch_all(_ERASED_AT, {"team_id": team_id})
-        if day != today or before != erased["at"] or self._clock() - at > PAST_SECONDS:
+        (erased,) = await self.pool.fetch_all(_ERASED_AT, {"team_id": team_id})
+        if day != today or before != erased["at"] or self.clock() - at > PAST_SECONDS:
             rows = await self._sums(team_id, today.replace(day=1), today)
-            self._past[team_id] = (today, self._clock(), erased["at"], rows)
+            self._past[team_id] = (today, self.clock(), erased["at"], rows)
         self._past.move_to_end(team_id)
         if len(self._past) > MAX_WORKSPACES:
             self._past.popitem(last=False)
@@ -327,11 +318,11 @@ class AdminStore:
 
     async def _sums(self, team_id: str, first: date, end: date) -> Sequence[DictRow]:
         since, until = (datetime.combine(day, time(), UTC) for day in (first, end))
-        values = {"team_id": team_id, "since": since, "until": until, "direct": DIRECT, "commands": [*self._commands()]}
-        return await self._pool.fetch_all(_SUMS, values)
+        values = {"team_id": team_id, "since": since, "until": until, "direct": DIRECT, "commands": [*self.commands()]}
+        return await self.pool.fetch_all(_SUMS, values)
 
     async def recorded(self, team_id: str) -> list[Recorded]:
         """Return the entries of the audit log for the last week, except questions, the latest first."""
         values = {"team_id": team_id, "days": RECORDED_DAYS, "most": MAX_RECORDED}
-        rows = await self._pool.fetch_all(_RECORDED, values)
+        rows = await self.pool.fetch_all(_RECORDED, values)
         return [Recorded(**row) for row in rows]
