@@ -191,10 +191,6 @@ class NotOwner:
 DigestResult = Created | LimitReached | DigestList | Updated | AlreadyRunning | DigestNotFound | NotOwner
 
 
-_DAY = timedelta(days=1)
-_MONTH = timedelta(days=30)
-
-
 LATE_AFTER = timedelta(minutes=15)
 """How long after its slot a run may start without being marked as late."""
 
@@ -292,15 +288,6 @@ def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
         return _("since {day}").format(day=dated(then, "EEEE"))
     # The pattern is one of Babel: https://babel.pocoo.org/en/latest/dates.html
     return _("since {date}").format(date=dated(then, _("d MMMM")))
-
-
-def search_window_start(last_run_at: datetime | None, *, now: datetime) -> datetime:
-    """Return the start of the search: the last run, but at least a day and at most a month ago.
-
-    If there was no run, this is a day ago. The search covers at least a day, because the previous run may
-    have posted only some of its stories.
-    """
-    return min(max(last_run_at or now, now - _MONTH), now - _DAY)
 
 
 _DAY_SET_NAMES = {DAILY: N_("every day"), WEEKDAYS: N_("weekdays"), WEEKENDS: N_("weekends")}

@@ -17,6 +17,7 @@ from bot.blocks.elements import (
     leaf,
     notes_block,
     person,
+    rich_line,
     section,
     spoken,
     warning_blocks,
@@ -341,8 +342,7 @@ def _own(one: Digest) -> Iterator[Block]:
     facts = " · ".join(filter(None, (failed, text_with_zone(one.spec.schedule), next_run_text(one))))
     facts = f"{facts} · " if direct else _("{facts} · in ").format(facts=facts)
     title = leaf(f"{shorten(one_line(one.title), _MAX_HOME_TITLE)}\n") | {"style": {"bold": True}}
-    line = {"type": "rich_text_section", "elements": [title, leaf(facts), place]}
-    yield {"type": "rich_text", "elements": [line]}
+    yield rich_line("{title}{facts}{place}", title=title, facts=leaf(facts), place=place)
     yield home_buttons(one)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import UUID, uuid4
 
@@ -33,7 +33,6 @@ from bot.features.digests.model import (
     Trigger,
     Updated,
     parse_run,
-    search_window_start,
 )
 from bot.features.digests.rendering import (
     digest_failed_message,
@@ -63,6 +62,7 @@ from perplexity.notes import is_empty_result
 log = logging.getLogger(__name__)
 
 MINUTE = 60.0
+DAY, MONTH = timedelta(days=1), timedelta(days=30)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -422,6 +422,10 @@ STOP_REASONS = {
 """The memberships of an owner that stop a digest, and their reason codes."""
 
 
+_OWNER_NOT_CHECKED = N_(
+    "I couldn’t check with Slack whether you may ask in its channel. The next digest covers what this one missed."
+)
+
 OWNER_CHECK_PAUSES = (2.0, 8.0, 20.0)
 """The pauses in seconds before Slack is asked again whether the owner may ask in the channel."""
 
@@ -499,19 +503,11 @@ class DigestRunner:
         Raises Refused if Slack cannot be asked, even after some pauses.
         """
         owner, channel = digest.owner.user_id, context.row.preferences.channel
-        allowed = await self.admins.may_ask(channel, owner)
-        for pause in OWNER_CHECK_PAUSES:
-            if allowed is not None:
-                break
+        pauses = iter(OWNER_CHECK_PAUSES)
+        while (allowed := await self.admins.may_ask(channel, owner)) is None:
+            if (pause := next(pauses, None)) is None:
+                raise Refused(_OWNER_NOT_CHECKED)
             await self.sleep(pause)
-            allowed = await self.admins.may_ask(channel, owner)
-        if allowed is None:
-            raise Refused(
-                N_(
-                    "I couldn’t check with Slack whether you may ask in its channel. "
-                    "The next digest covers what this one missed."
-                )
-            )
         if not allowed:
             await self.notices.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.row.id)
         return allowed
@@ -522,13 +518,13 @@ class DigestRunner:
         last_run_at = await self.database_retry(
             lambda: self.digests.last_run_at(digest.id, question_id=context.row.id, now=now)
         )
-        since = search_window_start(last_run_at, now=now)
-        spec = digest.spec
+        # At least a day, because the previous run may have posted only some of its stories, and at most a month.
+        since = min(max(last_run_at or now, now - MONTH), now - DAY)
         try:
             summary = await news_summary(
                 context.services.provider,
-                category=spec.category,
-                topic=spec.topic,
+                category=digest.spec.category,
+                topic=digest.spec.topic,
                 filters=filters,
                 since=since,
                 now=now,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Any, LiteralString
@@ -176,29 +176,24 @@ class RecordResult(Enum):
     """The digest is deleted, paused or stopped."""
 
 
+@dataclass(frozen=True)
 class DigestStore:
     """The operations on the tables, each a short transaction.
 
     `many` is whether the app has several installations. `in_lane` adds to a question the queue in which its job waits.
     """
 
-    def __init__(
-        self,
-        pool: Pool,
-        *,
-        many: bool = False,
-        in_lane: Callable[[NewQuestion], Awaitable[NewQuestion]] | None = None,
-    ) -> None:
-        self._in_lane = in_lane
-        self._pool = pool
-        self._many = many
+    pool: Pool
+    _: KW_ONLY
+    many: bool = False
+    in_lane: Callable[[NewQuestion], Awaitable[NewQuestion]] | None = None
 
     async def create(
         self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: DigestLimits
     ) -> LimitReached | None:
         """Insert a digest, or return the limit that forbids this. A second call with the same `id` changes nothing."""
         values = vars(owner) | {"id": id, "channel_id": channel_id, "next_at": next_at, "most": limits.per_user}
-        async with self._pool.transaction() as connection:
+        async with self.pool.transaction() as connection:
             await connection.execute(LOCK_WORKSPACE, values)
             if await _fetch_one(connection, LOCK, values):
                 return None
@@ -212,22 +207,22 @@ class DigestStore:
 
     async def get(self, id: UUID, *, now: datetime) -> Digest | None:
         """Return a digest, None if it is deleted."""
-        row = await self._pool.fetch_one(GET, {"id": id, "now": now})
+        row = await self.pool.fetch_one(GET, {"id": id, "now": now})
         return _digest(row) if row else None
 
     async def of_owner(self, owner: Owner, *, now: datetime) -> tuple[Digest, ...]:
         """Return the digests of an owner, by number."""
-        rows = await self._pool.fetch_all(OF_OWNER, vars(owner) | {"now": now})
+        rows = await self.pool.fetch_all(OF_OWNER, vars(owner) | {"now": now})
         return tuple(map(_digest, rows))
 
     async def of_team(self, team_id: str, *, now: datetime) -> tuple[Digest, ...]:
         """Return the digests of a workspace, the most expensive first."""
-        rows = await self._pool.fetch_all(OF_TEAM, {"team_id": team_id, "now": now})
+        rows = await self.pool.fetch_all(OF_TEAM, {"team_id": team_id, "now": now})
         return tuple(map(_digest, rows))
 
     async def set_state(self, id: UUID, state: State, *, next_at: datetime | None) -> None:
         """Pause a digest, or resume it from `next_at` on."""
-        await self._pool.execute(SET_STATE, {"id": id, "state": state, "next_at": next_at})
+        await self.pool.execute(SET_STATE, {"id": id, "state": state, "next_at": next_at})
 
     async def stop(self, id: UUID, notice: NewQuestion, *, by_admin: Change | None = None) -> bool:
         """Stop a digest and insert the question of its notice, in one transaction; return False if it is not active.
@@ -235,7 +230,7 @@ class DigestStore:
         A change `by_admin` is recorded in the audit log; if the digest is not active, nothing is recorded or inserted.
         Without `by_admin`, the question is inserted even if the digest is not active.
         """
-        async with self._pool.transaction() as connection:
+        async with self.pool.transaction() as connection:
             stopped = await _fetch_one(connection, STOP, {"id": id}) is not None
             if stopped or by_admin is None:
                 await self._ask(connection, notice)
@@ -245,7 +240,7 @@ class DigestStore:
 
     async def delete(self, id: UUID, notice: NewQuestion | None = None) -> bool:
         """Delete a digest and insert the question of its notice, in one transaction; return False if it is gone."""
-        async with self._pool.transaction() as connection:
+        async with self.pool.transaction() as connection:
             ended = await _fetch_one(connection, DELETE, {"id": id}) is not None
             if ended and notice is not None:
                 await self._ask(connection, notice)
@@ -266,8 +261,8 @@ class DigestStore:
         no other is started, since that run also covers the later slots. `installation` is the id of the installation
         that this process serves.
         """
-        values = {"now": now, "installation": installation, "many": self._many}
-        async with self._pool.transaction() as connection:
+        values = {"now": now, "installation": installation, "many": self.many}
+        async with self.pool.transaction() as connection:
             row = await _fetch_one(connection, DUE, values)
             if row is None:
                 return None
@@ -282,7 +277,7 @@ class DigestStore:
 
         Return the digest's id, None if there is no such digest.
         """
-        async with self._pool.transaction() as connection:
+        async with self.pool.transaction() as connection:
             row = await _fetch_one(connection, MISSCHEDULED, {"now": now})
             if row is None:
                 return None
@@ -295,7 +290,7 @@ class DigestStore:
 
         If the same request has started its run already, start no other, and return True.
         """
-        async with self._pool.transaction() as connection:
+        async with self.pool.transaction() as connection:
             there = await _fetch_one(connection, LOCK, {"id": id}) is not None
             if there and await _fetch_one(connection, QUESTION_EXISTS, vars(question)):
                 return True
@@ -309,15 +304,15 @@ class DigestStore:
         return await _fetch_one(connection, CREATE_RUN, values) is not None and await self._ask(connection, question)
 
     async def _ask(self, connection: AsyncConnection[DictRow], question: NewQuestion) -> bool:
-        if self._in_lane is not None:
-            question = await self._in_lane(question)
+        if self.in_lane is not None:
+            question = await self.in_lane(question)
         values = vars(question) | {"text": storable(question.text)}
         return await _fetch_one(connection, queries.INSERT, values) is not None
 
     async def posted(self, id: UUID, *, question_id: UUID, now: datetime, cursor: int = 0) -> PostedHistory:
         """Return the stories that other runs of a digest have posted after a cursor."""
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor}
-        rows = await self._pool.fetch_all(POSTED_STORIES, values | {"most": MAX_HISTORY})
+        rows = await self.pool.fetch_all(POSTED_STORIES, values | {"most": MAX_HISTORY})
         return PostedHistory(
             fingerprints=[row["fingerprint"] for row in rows],
             at=rows[0]["at"] if rows else None,
@@ -335,7 +330,7 @@ class DigestStore:
         if the digest was deleted, or, unless the run is `manual`, if the digest is paused or stopped.
         """
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
-        async with self._pool.transaction() as connection:
+        async with self.pool.transaction() as connection:
             digest = await _fetch_one(connection, LOCK, values)
             await connection.execute(FORGET_STORIES, values)
             if digest is None or not (manual or digest["state"] == State.ACTIVE):
@@ -349,7 +344,7 @@ class DigestStore:
     async def last_run_at(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
         """Return the slot of the last other run that searched for news; None without one. Ignore slots after `now`."""
         values = {"id": id, "question_id": question_id, "now": now}
-        row = await self._pool.fetch_one(LAST_RUN_AT, values)
+        row = await self.pool.fetch_one(LAST_RUN_AT, values)
         return row["slot"] if row else None
 
 

@@ -230,9 +230,13 @@ def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = (), zone: s
         raise not_understood(rest[at.end() :].strip())
     words = rest[: at.start()].strip()
     days = parse_days(words) if words else DAILY
+    about = topic[1].strip() if topic else ""
+    if about:
+        with usage_errors(N_("a topic")):
+            about = parse_query(about)
     return DigestSpec(
         category=named,
-        topic=_parse_topic(topic[1]) if topic else "",
+        topic=about,
         schedule=Schedule(days=days, at=parse_time(at[0]), zone=zone),
         report_empty_on=frozenset().union(*(_quiet_days(words, days) for words in report_empty_on)),
     )
@@ -305,13 +309,6 @@ def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
         said = _("This digest doesn’t run on {words}. Its days are {days}.")
         raise UsageError(said.format(words=inline_code(words), days=format_days(days)), option="--always")
     return quiet
-
-
-def _parse_topic(text: str) -> str:
-    if not text.strip():
-        return ""
-    with usage_errors(N_("a topic")):
-        return parse_query(text.strip())
 
 
 WATCH = Command(
