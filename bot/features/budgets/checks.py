@@ -107,9 +107,4 @@ def _late(rows: Sequence[DictRow]) -> Iterator[Finding]:
         yield warning(text, fix=fix)
 
 
-CHECK = Check(
-    BUDGETS,
-    check_budgets,
-    needs={"budget_user_day_usd", "budget_channel_day_usd", "budget_workspace_month_usd"},
-    hint=DATABASE_HINT,
-)
+CHECK = Check(BUDGETS, check_budgets, needs=set(map(str.lower, _VARIABLES)), hint=DATABASE_HINT)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -456,22 +456,20 @@ def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None, *, com
         return [context_block(_head(shared)), *([_comment(words)] if words else []), *body]
 
 
-def _only(result: Result, chosen: Iterable[Section]) -> Result:
+def _only(result: Result, chosen: Sequence[Section]) -> Result:
     """Return an answer made of the chosen sections."""
-    sections = tuple(chosen)
+    joined = _joined(chosen)
     if isinstance(result, SearchPage):
-        pages = tuple(page for section in sections for page in section.results)
-        return SearchPage(results=replace(result.results, results=pages))
-    passages = tuple(passage for section in sections for passage in section.passages)
-    text = "\n\n".join(section.text for section in sections)
-    if passages:
-        used = {passage.source for passage in passages}
+        return SearchPage(results=replace(result.results, results=joined.results))
+    text = "\n\n".join(section.text for section in chosen)
+    if joined.passages:
+        used = {passage.source for passage in joined.passages}
         sources = tuple(source for source in result.sources if source.number in used)
     else:
         cited = number_citations(clean(result.text), result.sources).sources
         # If the answer has markers, only the sources that the chosen sections cite are listed, otherwise all.
         sources = number_citations(text, result.sources).sources if cited else result.sources
-    return replace(result, text=text, passages=passages, sources=sources)
+    return replace(result, text=text, passages=joined.passages, sources=sources)
 
 
 def _head(shared: SharedAnswer) -> str:
