@@ -108,12 +108,15 @@ class Document:
     @cached_property
     def regions(self) -> tuple[Region, ...]:
         """The regions that together make up the text. Neighbours differ in kind, unless both are code."""
-        text, blocks, cells = self.text, self.blocks, [*self._cells()]
-        # Inline code never continues beyond the end of a paragraph or a heading.
-        inline = [self._range(block.start, block.text_end) for block in blocks if block.kind in _WITH_TEXT]
-        code = [Region(_CODE[one.kind], *self._range(one.start, one.end)) for one in blocks if one.kind in _CODE]
-        code = _apart(sorted([*code, *_spans(text, [*inline, *cells])], key=_START))
-        found = _apart(sorted([*code, *_math(text, code, cells)], key=_START))
+        text, blocks, has_math = self.text, self.blocks, may_have_math(self.text)
+        found = [Region(_CODE[one.kind], *self._range(one.start, one.end)) for one in blocks if one.kind in _CODE]
+        cells = [*self._cells()] if has_math or "`" in text else []
+        if "`" in text:
+            # Inline code never continues beyond the end of a paragraph or a heading.
+            inline = [self._range(block.start, block.text_end) for block in blocks if block.kind in _WITH_TEXT]
+            found = _apart(sorted([*found, *_spans(text, [*inline, *cells])], key=_START))
+        if has_math:
+            found = _apart(sorted([*found, *_math(text, found, cells)], key=_START))
         return tuple(_filled(found, len(text)))
 
     def line_at(self, place: int) -> int:
@@ -161,6 +164,11 @@ def parse(text: str) -> Document:
 def regions(text: str) -> tuple[Region, ...]:
     """Cut a text into the regions of its document."""
     return parse(text).regions
+
+
+def may_have_math(text: str) -> bool:
+    """Return whether a text contains a sign that could open a formula."""
+    return "$" in text or ("\\" in text and any(opener in text for opener in (r"\(", r"\[", r"\begin{")))
 
 
 _COLUMN = "column"
@@ -324,6 +332,8 @@ def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -
     """
     edges = [(0, 0), *((region.start, region.end) for region in code), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(edges):
+        if not may_have_math(text[start:end]):
+            continue
         spaced = [m for m in _spaced(text, start, end) if looks_like_maths(m["body"], "$$")]
         yield from (Region(RegionKind.MATH, start=m.start("all"), end=m.end("all")) for m in spaced)
         breaks = [(start, start), *_breaks(text, start, end, spaced), (end, end)]

@@ -90,7 +90,8 @@ async def _view(click: Click, context: ListenerContext, question_id: UUID | None
         return _(NOT_YOUR_ANSWER)
     # Numbering the citations and checking the figures of a long answer takes long.
     build = partial(sources_view, channel=click.channel, site=site)
-    return await run_in_thread_if_long(len(kept.result.text), build, kept, kept.result)
+    length = len(kept.result.text) + sum(len(source.snippet) for source in kept.result.sources)
+    return await run_in_thread_if_long(length, build, kept, kept.result)
 
 
 def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = EVERY_SITE) -> View:

@@ -6,6 +6,7 @@ import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from perplexity.cli.base import CliCommand, CommandFailed, ProcessIO, UsageError, explain_nothing_found
 from perplexity.cli.options import add_options, add_text, parse_filters, parse_providers, read_input
@@ -49,7 +50,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
         screen.print_answer(answer)
         screen.print_sources(answer, remarks)
         return
-    plain, raw = format_answer(answer, remarks, first), format_raw(answer, first)
+    plain, raw = partial(format_answer, answer, remarks, first), format_raw(answer, first)
     write_reply(answer, parsed, process, plain=plain, raw=raw, notes=answer.notes)
 
 

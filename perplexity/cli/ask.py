@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
         process.stdout.write(printable(answer.text) + "\n")
         process.write_stderr("\n".join([*first, *remarks, footer(answer)]))
         return
-    plain, raw = format_answer(answer, remarks, first), format_raw(answer, first)
+    plain, raw = partial(format_answer, answer, remarks, first), format_raw(answer, first)
     write_reply(answer, parsed, process, plain=plain, raw=raw, notes=answer.notes)
 
 

@@ -49,7 +49,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
         screen.print_claims(checked.claims, remarks, _footer(checked))
         return
     plain = "\n\n".join([*first, *_paragraphs(checked), *remarks, _footer(checked)]) + "\n"
-    write_reply(checked, parsed, process, plain=plain, raw=_raw(checked, first))
+    write_reply(checked, parsed, process, plain=lambda: plain, raw=_raw(checked, first))
 
 
 async def _check(text: str, filters: Filters, process: ProcessIO, order: tuple[str, ...]) -> CheckedClaims:

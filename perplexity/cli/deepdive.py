@@ -43,7 +43,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     if (screen := open_screen(parsed, process)) is not None:
         screen.print_markdown(text)
     else:
-        write_reply(report, parsed, process, plain=text, raw=format_raw(as_answer(report)))
+        write_reply(report, parsed, process, plain=lambda: text, raw=format_raw(as_answer(report)))
 
 
 async def _run_deepdive(topic: str, process: ProcessIO, order: tuple[str, ...]) -> DeepDive:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 
 from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
 from perplexity.cli.options import add_options, parse_filters, parse_providers
@@ -53,7 +54,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
         screen.print_results(results, remarks)
         return
     raw = format_raw(as_answer(summary), first, f"As of {format_time(summary)}.")
-    write_reply(summary, parsed, process, plain=format_results(results, remarks, first), raw=raw)
+    write_reply(summary, parsed, process, plain=partial(format_results, results, remarks, first), raw=raw)
 
 
 async def _summarize(

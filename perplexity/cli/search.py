@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
 from perplexity.cli.options import add_options, add_text, parse_filters, parse_providers, read_input
@@ -35,7 +36,8 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     if (screen := open_screen(parsed, process, first)) is not None:
         screen.print_results(results, remarks, nothing=nothing)
         return
-    plain, raw = format_results(results, remarks, first, nothing=nothing), format_raw(_as_answer(results), first)
+    plain = partial(format_results, results, remarks, first, nothing=nothing)
+    raw = format_raw(_as_answer(results), first)
     write_reply(results, parsed, process, plain=plain, raw=raw, notes=results.notes)
 
 

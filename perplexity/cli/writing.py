@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from perplexity.cli.base import ProcessIO
@@ -26,9 +26,15 @@ def open_screen(parsed: argparse.Namespace, process: ProcessIO, header: Sequence
 
 
 def write_reply(
-    reply: Reply, parsed: argparse.Namespace, process: ProcessIO, *, plain: str, raw: str, notes: Sequence[str] = ()
+    reply: Reply,
+    parsed: argparse.Namespace,
+    process: ProcessIO,
+    *,
+    plain: Callable[[], str],
+    raw: str,
+    notes: Sequence[str] = (),
 ) -> None:
-    """Write a reply as JSON with --json, as the text `raw` for models with --raw, else as `plain`.
+    """Write a reply as JSON with --json, as the text `raw` for models with --raw, else as the text that `plain` makes.
 
     With --raw, the notes are written to stderr.
     """
@@ -39,4 +45,4 @@ def write_reply(
             process.write_stderr("\n".join(map(printable_line, notes)))
         process.stdout.write(raw)
     else:
-        process.stdout.write(plain)
+        process.stdout.write(plain())

@@ -95,12 +95,20 @@ class Excerpt:
 
     @cached_property
     def _percentages(self) -> list[float]:
-        return [float(a.value) for number in self._in_digits for a in number.amounts if a.unit == "%"]
+        return sorted(float(a.value) for number in self._in_digits for a in number.amounts if a.unit == "%")
+
+    @cached_property
+    def _said_percentages(self) -> list[float]:
+        return sorted(said_percentages(self.lower))
 
     @cached_property
     def _parts_of_a_point(self) -> frozenset[Decimal]:
         """The parts of a percentage point that the text says in words."""
         return frozenset(one.percentage for one in find_fractions(self.text, self.lower) if one.of_a_point)
+
+    @cached_property
+    def _factors(self) -> frozenset[Decimal]:
+        return frozenset(said_factors(self.lower))
 
     @cached_property
     def _values_in_words(self) -> frozenset[Decimal]:
@@ -111,6 +119,19 @@ class Excerpt:
         """Each number in digits with the next one, if fewer than 30 characters are between them."""
         both = zip(self._in_digits, self._in_digits[1:], strict=False)
         return frozenset((one.written, other.written) for one, other in both if other.start - one.end < 30)
+
+    @cached_property
+    def _all_digits(self) -> str:
+        return "".join(_PART.findall(self.text))
+
+    @cached_property
+    def _listed(self) -> frozenset[int]:
+        return listed(self.text)
+
+    @cached_property
+    def _is_german(self) -> bool:
+        german, english = (sum(map(self.lower.count, words)) for words in (_GERMAN_WORDS, _ENGLISH_WORDS))
+        return german > english
 
     @cached_property
     def _scales(self) -> frozenset[int]:
@@ -174,14 +195,14 @@ class Excerpt:
 
     def _says_percentage(self, percentage: float) -> bool:
         """Return whether the text says a percentage in words, such as "half" and "nine in ten"."""
-        return any(abs(said - round(percentage)) <= 1 for said in said_percentages(self.lower))
+        return _has_between(self._said_percentages, round(percentage) - 1, round(percentage) + 1)
 
     def _has_percentage(self, percentage: int, hedge: str) -> bool:
         """Return whether the text has about this percentage in digits: 35 % for a third, 60 % for more than half."""
         near = 2 + percentage // (5 if hedge else 20)
         low = percentage - (near if hedge != "over" else 0)
         high = percentage + (near if hedge not in {"under", "nearly"} else 0)
-        return percentage > 0 and any(low <= one <= high for one in self._percentages)
+        return percentage > 0 and _has_between(self._percentages, low, high)
 
     def _has_small(self, number: int) -> bool:
         if number == 1:
@@ -225,11 +246,11 @@ class Excerpt:
 
     def has_digits(self, digits: str) -> bool:
         """Return whether the text has these digits in a row, even with other signs between, as in a phone number."""
-        return digits in "".join(_PART.findall(self.text))
+        return digits in self._all_digits
 
     def has_multiple(self, factor: Decimal, hedge: str) -> bool:
         """Return whether the text has a multiple, in words or as the ratio of two of its numbers."""
-        if factor in said_factors(self.lower):
+        if factor in self._factors:
             return True
         if factor < 1:
             hedge = {"over": "under", "under": "over", "nearly": "over"}.get(hedge, hedge)
@@ -238,7 +259,7 @@ class Excerpt:
         high = value * (1.5 if hedge == "over" else 1.01 if hedge in {"nearly", "under"} else 1.07)
         changes = ((low - 1, high - 1), (low, high)) if factor > 1 else ((1 - high, 1 - low), (low, high))
         return self._computed.has_ratio(low, high, of_shares=True) or any(
-            100 * least <= one <= 100 * most for one in self._percentages for least, most in changes
+            _has_between(self._percentages, 100 * least, 100 * most) for least, most in changes
         )
 
     def has_name(self, prefix: str, written: str, suffix: str) -> bool:
@@ -393,7 +414,7 @@ class Excerpt:
             return self._says_percentage(float(amount.value))
         if amount.unit or value >= 100:
             return says_length(self.lower, amount.unit, amount.value)
-        if (mine.in_words and value in listed(self.text)) or (value < 5 and self.contains(f"Q{value}")):
+        if (mine.in_words and value in self._listed) or (value < 5 and self.contains(f"Q{value}")):
             return True
         words = small_words(value, in_words=mine.in_words)
         if value == 1 and not mine.in_words:
@@ -449,10 +470,14 @@ class Excerpt:
     def _in_its_language(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:
         if not amounts or _EITHER.fullmatch(written) is None:
             return amounts
-        german, english = (sum(map(self.lower.count, words)) for words in (_GERMAN_WORDS, _ENGLISH_WORDS))
         steps = [amount.step for amount in amounts]
-        step = min(steps) if ("," in written) == (german > english) else max(steps)
+        step = min(steps) if ("," in written) == self._is_german else max(steps)
         return tuple(amount for amount in amounts if amount.step == step)
+
+
+def _has_between(ordered: Sequence[float], low: float, high: float) -> bool:
+    place = bisect_left(ordered, low)
+    return place < len(ordered) and ordered[place] <= high
 
 
 def _six_digits(digits: str) -> int:

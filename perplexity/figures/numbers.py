@@ -139,7 +139,8 @@ class Number:
         """The letters before and after the number that form a name with it, as in "A380", "COVID-19" and "5G"."""
         text, start, end = self.text, self.start, self.end
         prefix = suffix = ""
-        before = _LETTERS_BEFORE.search(text, max(0, start - 16), start)
+        is_name = self.before[1:] in {"-", "‑"} or self.before[1:].isalpha()
+        before = _LETTERS_BEFORE.search(text, max(0, start - 16), start) if is_name else None
         joins = before and before[2] and text[before.start() - 2 : before.start() - 1].isdecimal()
         if before and not joins and before[1].lower() not in {"v", "x", "s"} and not unit_before(text, start):
             year = end - start == 4 and text[start] in "12"
