@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from bot.blocks.elements import section, spoken, stop_button
@@ -38,6 +38,9 @@ ROOT_COMMAND = "pplx"
 
 MAX_QUOTED = 150
 """How many characters of a question its pending message quotes."""
+
+PARSED_TEXTS = 128
+"""The number of texts whose parsed requests a command caches."""
 
 
 class ValueKind(Enum):
@@ -180,7 +183,10 @@ class Command(Generic[Request, Result]):
     # From text to a request.
 
     parse: Callable[[str], Request]
-    """Returns the request in a text; pure. Raises UsageError."""
+    """Returns the request in a text; pure. Raises UsageError.
+
+    Recent results are cached: a question's text is parsed at several places, and a long one takes 20 ms.
+    """
 
     prefer: Callable[[Request, Preferred], Request] | None = None
     """Returns the request with the settings of its asker and its channel."""
@@ -257,6 +263,9 @@ class Command(Generic[Request, Result]):
     def example(self) -> str:
         """An example of the text after the name."""
         return self.examples[0][0] if self.examples else self.usage
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))
 
     def parse_question_text(self, text: str) -> str:
         """Return the question in a text without options; empty if it cannot be parsed or the command quotes none."""

@@ -296,10 +296,11 @@ async def answer(
     if request.name is not None:
         try:
             values = {request.name: parse_limit(request.value, bound=limits[request.name].bound)}
-            limits = await store.change(team_id=row.team_id, user_id=row.user_id, values=values)
-            note = _(SAVED)
         except ValueError as error:
             note = limit_not_taken(request.value, request.name, str(error), reset="reset")
+        else:
+            limits = await store.change(team_id=row.team_id, user_id=row.user_id, values=values)
+            note = _(SAVED)
     return limits_message(limits.values(), slash=slash, note=note)
 
 
