@@ -114,7 +114,7 @@ def _quote(text: str, numbered: tuple[int, Source] | None) -> Block:
 
 
 def _notes(answer: Answer) -> Iterator[Block]:
-    """Yield the notes that affect how to read an answer. The modal with its sources shows the other notes."""
+    """Yield the notes that affect how to read an answer. The other notes are in the modal with the sources."""
     notice = fallback_notice(answer)
     if not notice and answer.kind is AnswerKind.PASSAGES and answer.passages:
         notice = _("No answer model is configured, so these are the passages that fit best, word for word.")
@@ -158,7 +158,7 @@ def writing_message(queries: Sequence[str], sources: Sequence[Source], *, questi
 
 
 def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) -> list[Block]:
-    """Return a card for the searches and a card for the pages, each only if there are any."""
+    """Return a card for the searches if there are any, and a card for the pages if there are any."""
     tasks: list[Block] = []
     if queries:
         searched = is_over or bool(sources)
@@ -231,10 +231,11 @@ def stopped_blocks(answer: Answer, *, question_id: str) -> tuple[Block, ...]:
 def broken_off_blocks(
     answer: Answer, *, reference: str, question_id: str, refusal: str = "", limit: float | None = None
 ) -> tuple[Block, ...]:
-    """Return the blocks after the sources of an answer that broke off after some text was shown.
+    """Return the blocks below the sources of an answer that broke off: a note, and a row of buttons.
 
-    `refusal` is the reason, not escaped yet, why the question cannot be tried again; it replaces the button for this.
-    `limit` is the seconds after which the app ended the answer, None if the answer broke off by itself.
+    `refusal` is the reason why the question cannot be tried again, not escaped yet. If `refusal` is empty, a button
+    tries again. `limit` is the number of seconds after which the app ended the answer, None if the answer broke off by
+    itself.
     """
     if refusal:
         said = _("This is only a part. {refusal} Reference {code}")
@@ -259,9 +260,9 @@ def stopped_message(text: str, answer: Answer, *, question_id: str, above: Seque
 
 
 _ROW = re.compile(r"answer|feedback|next-\d|undo")
-"""Matches the beginning of a row's `block_id`, which is followed by the question's id.
+"""Matches the name before the colon in a row's `block_id`. The question's id follows the colon.
 
-The `block_id` contains this id because menus and thumbs cannot carry it as a value.
+Menus and thumbs cannot carry this id as a value, so the `block_id` contains it.
 """
 
 SHARE = "share"
@@ -292,7 +293,7 @@ class Below:
     """The facts about an answer that decide which rows are below it.
 
     Only the asker sees a `private` answer. The next question can be typed below an answer `in_thread`. `saves_files` is
-    whether files can be sent.
+    whether answers can be saved as files.
     """
 
     question_id: UUID
@@ -308,7 +309,10 @@ class Below:
 
     @property
     def continues_by_form(self) -> bool:
-        """Whether the next question needs a form: it cannot be typed below the answer, and no other button has one."""
+        """Whether the answer needs a button that opens a form for the next question.
+
+        It needs none if the question can be typed below the answer, or if another button opens such a form.
+        """
         return not (self.in_thread or self.buttons.ask_about)
 
 
@@ -316,8 +320,8 @@ class Below:
 class AnswerPart:
     """A button, a choice of the menu, or a row of its own below answers; `name` is its `action_id` or its value.
 
-    `offered` returns whether an answer has the part; if it is None, all answers have the part. `row` renders a row,
-    such as thumbs, which Slack shows only where everyone sees the answer.
+    `offered` returns whether an answer has the part; if it is None, all answers have the part. `row` renders a part
+    that is a row, such as the row with the thumbs.
     """
 
     name: str
@@ -372,7 +376,7 @@ def cut_short_actions(again: str, *, question_id: str, sources: bool) -> Block:
 
 
 def sent_actions(question_id: UUID) -> tuple[Block, ...]:
-    """Return the row below a reply without other buttons, such as news: a menu that shows its sent requests."""
+    """Return the row below a reply that has no buttons, such as news: a menu whose choice shows the sent requests."""
     return ({"type": "actions", "block_id": f"answer:{question_id}", "elements": [_menu(_SENT_ONLY)]},)
 
 
@@ -387,7 +391,7 @@ def with_actions(messages: Sequence[OutgoingMessage], actions: tuple[Block, ...]
 
 
 def question_of_block(block_id: str) -> str:
-    """Return the id of the question of a row below an answer; empty for another block."""
+    """Return the question's id in the `block_id` of a row below an answer; empty for any other block."""
     row, _, question_id = block_id.partition(":")
     return question_id if _ROW.fullmatch(row) else ""
 

@@ -1,6 +1,7 @@
 """Builds the app's Block Kit blocks, as plain JSON, and the text of a message that consists of blocks.
 
-The text is for screen readers and notifications: it has all words of the blocks, states and warnings first.
+The text is for screen readers and notifications. It has the words of the blocks, as far as they fit, states and
+warnings first.
 https://docs.slack.dev/reference/methods/chat.postMessage#text-blocks-attachments
 """
 
@@ -26,8 +27,9 @@ MAX_LABEL = 20
 
 
 def bar_chart(title: str, *, categories: Sequence[str], series: Mapping[str, Sequence[float]], y_label: str) -> Block:
-    """Return a bar chart with one bar of every series for each category; numbers are rounded to three decimals.
+    """Return a bar chart with a bar of each series for each category; numbers are rounded to three decimals.
 
+    Only the first `MAX_SERIES` series and the first `MAX_CATEGORIES` categories are drawn.
     https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block
     """
     labels = [shorten(category, MAX_LABEL) for category in categories[:MAX_CATEGORIES]]
@@ -59,7 +61,7 @@ def section(text: str) -> Block:
 
 
 def longest(versions: Iterable[str]) -> str:
-    """Return the first of the `versions` of a text that fits into a section; if none fits, the last one cut off."""
+    """Return the first version of a text that fits into a section; if none fits, the beginning of the last version."""
     listed = [*versions]
     return next((text for text in listed if len(text) <= MAX_TEXT), listed[-1][:MAX_TEXT])
 
@@ -166,7 +168,7 @@ def secondary_button(label: str, *, action_id: str, value: str) -> Block:
 
 
 def confirmation(title: str, text: str, confirm: str) -> Block:
-    """Return the dialog before a deletion or a stop; `confirm` is the label of its button.
+    """Return the dialog before a deletion or a stop; `confirm` is the label of the button that confirms it.
 
     https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
     """

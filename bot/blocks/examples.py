@@ -50,5 +50,5 @@ _REPLIES = {
 
 
 def greeting_message(kind: str = "") -> OutgoingMessage:
-    """Render the reply to small talk; `kind` is "thanks", "goodbye" or "greeting", and empty for any other."""
+    """Render the reply to small talk; `kind` is "thanks", "goodbye" or "greeting", and empty for other small talk."""
     return spoken(section(_(_REPLIES[kind])), *example_buttons())

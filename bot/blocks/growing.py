@@ -34,7 +34,7 @@ from perplexity.types import MAX_ANSWER_LENGTH, Answer, AnswerKind, Source, shor
 _PIECE = 2_000
 """The number of characters that are read for one piece of the text. If no clause in them is final, more are read."""
 _SHARE = 64
-"""A text is read again once it has grown by 1/64, so that all readings take time in proportion to the length."""
+"""A text is read again once it has grown by 1/64, so that all readings together take time in proportion to the text."""
 _LONGEST = MAX_ANSWER_LENGTH - 1_000
 """The number of characters of a text that are certainly shown, even if the text is shortened."""
 _CLOSING = re.compile(r"\n[ >]*(`+)\Z")
@@ -55,9 +55,11 @@ class TextEnding:
 class StreamedText:
     """The text of an answer for display while it is written.
 
-    All pieces and the rest, joined, equal `render_answer_text` of the finished answer. They may differ if a service
-    corrects the text at the end, or names a source after the text that cites it. They also differ after text that
-    nobody can foresee, such as a line of dashes that makes a heading of the sentences above it.
+    All pieces that `take` returns, joined, are the text that `render_answer_text` returns for the finished answer,
+    except for changes where `close_message` begins a new message. The two texts may differ if a service corrects the
+    text at the end, or names a source after the text that cites it. They also differ if later text changes the meaning
+    of a piece in a way that nobody can foresee, such as a line of dashes that makes a heading of the sentences above
+    it.
 
     `feed` and `add_sources` only store their arguments, and may be called while another thread is in one of the other
     methods. Only one of those other methods may run at a time. `blocks` is the most blocks that Slack makes of the
@@ -113,7 +115,7 @@ class StreamedText:
     def first_sentences(self) -> str:
         """Return the rendered text of the first 2,000 characters up to the end of their last final sentence.
 
-        Empty if there is none, or if the text is too long for a message.
+        Return an empty string if no sentence is final, or if the rendered text is too long for a message.
         """
         text, sources = _readable(self._written)[:_PIECE], self._sources
         end = find_final(parse(text), sources, 0, whole_sentences=True)
@@ -161,7 +163,7 @@ class StreamedText:
         return ""
 
     def close_message(self) -> str:
-        """End the current message, and return the text that closes the code at its end; empty if it ends in no code.
+        """End the current message, and return the text that closes code at its end; empty if no code is open there.
 
         The next piece begins another message: it opens the code again, or repeats the header of the message's last
         table if more rows of this table follow.
@@ -181,7 +183,7 @@ class StreamedText:
         return piece
 
     def finish(self, answer: Answer) -> TextEnding:
-        """Set the finished answer, and return whether the shown text is correct; if so, `take` returns the rest.
+        """Set the finished answer, and return its `TextEnding`. If the shown text is correct, `take` returns the rest.
 
         This takes as long as rendering the answer.
         """
@@ -368,7 +370,10 @@ def find_final(
 
 
 def _is_long_enough(text: str, start: int, match: re.Match[str]) -> bool:
-    """Return whether the text before an end inside a line is long enough for a clause, and no mere sign of an item."""
+    """Return whether the text before the end of a clause (`match`), inside a line, is long enough to be shown.
+
+    The sign of a block, such as `1.` for an item of a list, is never enough.
+    """
     place = match.end()
     line = text.rfind("\n", 0, place) + 1
     if _SIGNS_OF_A_BLOCK.fullmatch(text, line, place):
@@ -386,7 +391,7 @@ def _line_until(text: str, place: int) -> str:
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:
-    """Return stretches in order, those that overlap as one."""
+    """Return the stretches in order; stretches that overlap become one."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:

@@ -1,4 +1,7 @@
-"""Packs blocks into messages within Slack's limits, each with a text for notifications; renders failures."""
+"""Packs blocks into messages within Slack's limits; renders failures, notices about a question, and direct messages.
+
+Each message has a text for notifications.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,7 @@ def pack(blocks: Sequence[Block | Part], *, sources: str = "", quote: str = "") 
     """Put blocks into messages in order.
 
     `sources` are the titles of the sources; the text of the last message ends with them. `quote` is the question in
-    quotation marks, as it is above the first message; every other message repeats it next to its number.
+    quotation marks, as at the top of the first message; every other message repeats `quote` next to its part's number.
     """
     groups: list[list[Block | Part]] = []
     size = count = 0
@@ -154,7 +157,7 @@ def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
 
 
 LATE_AFTER_SECONDS = 600.0
-"""An answer to a message that is older than this mentions its age. Slack delivers events again for up to a day.
+"""An answer mentions the age of a message that is older than this. Slack delivers events again for up to a day.
 
 https://docs.slack.dev/apis/events-api/#errors
 """
@@ -167,7 +170,7 @@ def late_note(seconds: float) -> str:
 
 
 def late_message(text: str, seconds: float, *, question_id: str) -> OutgoingMessage:
-    """Render the question whether the asker still wants an answer after `seconds`, with a button that starts it."""
+    """Render the question whether the asker still wants an answer after `seconds`, with a button that starts one."""
     asked = escape(shorten(one_line(text), _MAX_STOPPED))
     if asked:
         said = _("You asked “{question}” {age} ago, and it reached me only now. Do you still want an answer?")
@@ -210,7 +213,7 @@ def without_blocks(message: OutgoingMessage) -> OutgoingMessage:
 
 
 LATE_SECONDS = 120.0
-"""If a question is older than this, the direct message with its answer mentions its age."""
+"""The direct message with an answer mentions the age of a question that is at least this old."""
 _QUESTION = 150
 
 

@@ -50,7 +50,7 @@ def source_line(cited: Sequence[Source], others: Sequence[Source] = ()) -> list[
     more = len(cited) + len(others) - len(sites)
     # No-break spaces keep the number from beginning a line.
     rest = f"\N{NO-BREAK SPACE}·\N{NO-BREAK SPACE}+{more}" if more else ""
-    # Long addresses leave no space for three links.
+    # If long addresses leave no space for three links, fewer sites are linked.
     versions = (" · ".join(_site_links(sites.values(), linked=linked)) for linked in range(MAX_SITES, -1, -1))
     return [context(longest(f"{version}{rest}" for version in versions))] if sites else []
 
@@ -88,7 +88,10 @@ def _title(source: Source) -> str:
 
 
 def linked_title(source: Source) -> str:
-    """Return the title as mrkdwn, linked if the URL is safe; otherwise the URL follows as text."""
+    """Return the title as mrkdwn, linked if the URL may be linked; otherwise the URL follows as text.
+
+    If the title looks like an address on another site, only the name of the page's own site is linked.
+    """
     title = _title(source)
     address = link_url(source)
     if address and _names_another_site(title, address):
@@ -131,7 +134,7 @@ def results_messages(
 
 
 def result_blocks(results: SearchResults, *, query: Query, shown_before: int = 0) -> list[Block]:
-    """Render the results below the line with the query, as in `results_messages`."""
+    """Return the blocks that `results_messages` shows below the line with the query."""
     filters = describe_filters(query.filters)
     numbered = enumerate(results.results, shown_before + 1)
     entries = [block for number, source in numbered for block in _entry(number, source)]

@@ -1,4 +1,4 @@
-"""Renders `/pplx status`: problems, the search services and their limits, and people's ratings of the answers."""
+"""Renders `/pplx status`: problems, search services and their limits, spending, and people's ratings of answers."""
 
 from __future__ import annotations
 
@@ -109,7 +109,11 @@ _LINES = {
 
 
 def service_line(use: LaneUse) -> str:
-    """Return a service's limit, its usage, the number of people that it is enough for, and how to raise it."""
+    """Return a line on one of a service's limits, and on how full the limit was.
+
+    For answers, the line also says for how many people the limit is enough. For answers of Perplexity, it also says
+    after what spending the limit rises, unless the settings set the limit, or it is the highest.
+    """
     provider, kind = use.lane.partition(":")[0].split(".")
     full = min(100, round(100 * use.fullest / use.per_minute))
     line = _(_LINES[kind]).format(

@@ -1,1 +1,1 @@
-"""Delivers answers to Slack: routes, retries, the pending message and progress."""
+"""Delivers answers to Slack with retries, shows progress and waiting times, and withdraws answers."""

@@ -55,7 +55,10 @@ UNVERIFIABLE_TRIES = 2
 """After this many posts that got no clear reply and cannot be looked up, the next route is tried."""
 
 UNVERIFIABLE_PAUSE_SECONDS = 45.0
-"""The pause before a post that cannot be looked up is repeated; it probably arrived, and Slack may recover by then."""
+"""The pause before the app repeats a post that cannot be looked up.
+
+The post has probably arrived. After the pause, Slack may work again.
+"""
 
 SLACK_ERROR_PAUSE_SECONDS = 25.0
 """The shorter pause if Slack replied with a server error (5xx): the post has probably not arrived."""
@@ -77,8 +80,8 @@ class ClaimLost(Exception):
 class _PartState:
     """The state of delivering one part.
 
-    `closed` has the names of the routes that are not tried now. For those that may be tried again later, `retry_after`
-    maps the name to the seconds until then.
+    `closed` has the names of the routes that are not tried now. `retry_after` maps the names of closed routes that may
+    be tried again to the seconds until then.
     """
 
     started: float
@@ -189,7 +192,7 @@ class Delivery:
         return replace(part, age=self.clock() - part.row.received)
 
     async def _wait_for_routes(self, state: _PartState) -> None:
-        """Wait until the first of the routes that asked for a long pause may be tried again, at most 300 seconds.
+        """Wait until one of the routes that asked for a long pause may be tried again, at most 300 seconds.
 
         Then reopen all of these routes.
         """
@@ -231,10 +234,10 @@ def _outgoing_part(row: QuestionRow, number: int, audience: Audience, *, respons
 
 
 def _after_post(result: PostResult, part: OutgoingPart, used: OutgoingPart) -> OutgoingPart:
-    """Return `part` with the counts after a post; `used` is the part with the post counted as not confirmed.
+    """Return `part` with the counts after a post; `used` is the part with the post counted as unconfirmed.
 
-    A retryable failure counts like this only if Slack may have the post; otherwise it is not counted. If Slack replied,
-    the post counts as a use of the response_url, and as confirmed.
+    Only posts to the response_url are counted. If Slack accepted or refused such a post, it counts as a use. After a
+    retryable failure, it counts as a use and as unconfirmed if it may have arrived, and otherwise as neither.
     """
     if not isinstance(result, Retryable):
         return replace(part, response_url_uses=used.response_url_uses)
@@ -443,7 +446,7 @@ def ephemeral_route(chat: Chat) -> Route:
         return part.private
 
     async def post(part: OutgoingPart) -> PostResult:
-        """Post the part. Slack cannot look such a message up, so it is posted again if the reply was lost."""
+        """Post the part. An ephemeral message cannot be looked up, so it is posted again if Slack's reply was lost."""
         row = part.row
         thread_ts = None if row.begins_thread else row.thread_ts
         return await chat.post_ephemeral(row.channel_id, row.user_id, part.message, thread_ts=thread_ts)

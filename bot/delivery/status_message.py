@@ -35,16 +35,19 @@ log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
 MAX_PAUSE_SECONDS = 2.0
-"""The answer does not wait longer than this for its pending message."""
+"""The longest pause before another attempt; if Slack asks for a longer one, the answer gets no pending message."""
 
 
 DELETE_TRIES = 6
 MAX_DELETE_PAUSE_SECONDS = 10.0
-"""The longest pause before a deletion. An undeleted message stays for good, and may say that a search is on."""
+"""The longest pause before another attempt to delete a message.
+
+A message that is not deleted stays for good, and may say that the app is still searching.
+"""
 
 
 async def delete(chat: Chat, channel: str, ts: str) -> PostResult:
-    """Delete a message of the app; try again while Slack is busy."""
+    """Delete a message of the app, with up to `DELETE_TRIES` attempts while Slack is busy or unavailable."""
     return await _until_deleted(lambda: chat.delete(channel, ts))
 
 
@@ -104,7 +107,7 @@ class StatusMessages:
         )
 
     async def post_in_thread(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
-        """Post a message in a thread that belongs to no answer; tried once."""
+        """Post a message in a thread; the message belongs to no answer. Tried once."""
         await self.chat.post(channel, escaping.sanitize_message(message), question="", part=0, thread_ts=thread_ts)
 
     async def post_ephemeral(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
@@ -149,7 +152,7 @@ class StatusMessages:
             await delete(self.chat, row.channel_id, ts)
 
     async def _post_once(self, row: QuestionRow, message: OutgoingMessage) -> str | None:
-        """Post the message once and return its `ts`; None if Slack does not name one or rejects the message."""
+        """Post the message, with a few attempts but not twice; return its `ts`, or None if no `ts` is known."""
         maybe_posted = row.redeliveries > 0
         for _ in range(MAX_ATTEMPTS):
             found = await self._find(row) if maybe_posted else NotFound()

@@ -1,9 +1,11 @@
 """Shows one answer while it is made: its searches and pages in a status message, then its text as it is written.
 
-In direct messages, and in channels if the settings say so, the text is streamed. Otherwise, or if Slack refuses to
-stream, the status message is edited. The display is only a preview: the complete answer is saved, and delivered again
-if the displayed text may be wrong. But once text was sent to Slack, no other service is asked, and if the answer then
-breaks off, its text stays.
+In direct messages, and in the threads of channels if the settings say so, the text is streamed. In other threads, or
+if Slack refuses to stream, the status message is edited. Outside threads, the response_url shows the progress and
+the first sentences at most once each.
+
+The display is only a preview: the complete answer is saved, and delivered again if the displayed text may be wrong. But
+once text was sent to Slack, no other service is asked, and if the answer then breaks off, its text stays.
 https://docs.slack.dev/ai/developing-ai-apps
 """
 
@@ -64,7 +66,7 @@ ROLL_OVER_SECONDS = 240.0
 
 MAX_SIZE = 9_000
 MAX_BLOCKS = 40
-"""A message with more blocks, as Slack counts them, is continued in a new one."""
+"""A message that reaches `MAX_SIZE` or this number of blocks, as Slack counts them, is continued in a new message."""
 
 MAX_LAST_SIZE = 11_000
 """The largest size of the message in which a text ends; it leaves room for the blocks below the text."""
@@ -72,7 +74,10 @@ MAX_LAST_SIZE = 11_000
 MAX_TRIES = 3
 
 FIRST_STATUS_SECONDS = 1.0
-"""The first searches are shown after this many seconds; after `PACE_SECONDS` if their message also shows the text."""
+"""The first searches are shown after this many seconds.
+
+In `Mode.EDIT`, they are shown after `PACE_SECONDS`, because the same message also shows the text.
+"""
 
 ONCE_SECONDS = 2.0
 """Progress that can be shown only once is shown after this many seconds, or after twice as many if no page is known."""
@@ -88,7 +93,7 @@ GROW_SECONDS = 0.5
 
 LONG_SECONDS = 30.0
 LONG_PACE_SECONDS = 10.0
-"""The pause between two changes of the status after `LONG_SECONDS`, when it only counts the seconds."""
+"""The pause between two changes of the status, once the answer has taken `LONG_SECONDS`."""
 
 MAX_LOOKUP_SECONDS = 60.0
 """How long an answer waits for Slack to say whether one of its messages was posted."""
@@ -203,7 +208,7 @@ class LiveAnswer:
                 self.text.feed(text)
                 self._next_text = self._next_text or self.shared.clock() + HOLD_SECONDS
             case Restarted():
-                # No text was sent yet: after that, no service is asked again.
+                # No text was sent to Slack yet: once text is sent, no service is asked again.
                 if self.text.length:
                     self._earlier = self.text, self._sources
                 self._queries, self._sources = (), ()
@@ -233,7 +238,7 @@ class LiveAnswer:
         return replace(self._shown, seconds=self.shared.clock() - self._started)
 
     async def finish(self, ending: StreamEnding | None) -> bool:
-        """End the streamed message with the rest of the answer; return False if it must be delivered in another way.
+        """End the streamed message with the rest of the answer; return whether this has delivered the answer.
 
         `ending` is None for a failure without any text. Raises ClaimLost if another worker took over.
         """
@@ -579,7 +584,7 @@ class LiveAnswer:
         return BUSY_SECONDS, self._closing
 
     async def _show_progress_once(self) -> float | None:
-        """Show the searches and pages once, unless the answer is ready soon; return the seconds until then, or None.
+        """Show the searches and pages once, unless the answer is ready before; return the seconds to wait, or None.
 
         If a `question` is set and the response_url was already used, nothing is shown, and the next use is left to the
         text.
@@ -592,7 +597,7 @@ class LiveAnswer:
             return None
         self._found = self.shared.clock() if self._found is None else self._found
         seconds = self.shared.clock() - self._started
-        # The findings of a run may become known together with its answer.
+        # The searches and pages may arrive together with the answer, so they are held back for a moment.
         first = ONCE_SECONDS if self._sources else 2 * ONCE_SECONDS
         if (wait := max(first - seconds, self._found + HOLD_SECONDS - self.shared.clock())) > 0:
             return wait
@@ -631,7 +636,8 @@ async def end_stream(
 ) -> StreamResult:
     """Call `chat.stopStream`, and return the result.
 
-    If Slack is unavailable, the call is repeated, up to `MAX_TRIES` calls in all, unless its text may have arrived.
+    If Slack is unavailable, the call is repeated, up to `MAX_TRIES` calls in all, unless its text or blocks may have
+    arrived.
     """
     tries = 0
     while True:
@@ -649,8 +655,8 @@ class LiveAnswers:
     """Shows answers while they are made, and ends the messages that dead workers have left open.
 
     `stop` closes a question whose reader pressed Slack's own stop. `replace_original` replaces the message that a
-    response_url belongs to. `clock` is monotonic. With `in_channels`, the text is also streamed in the
-    threads of channels, where only the asker sees it grow.
+    response_url belongs to. `clock` is monotonic. With `in_channels`, the text is also streamed in the threads of
+    channels, where only the asker sees the text grow.
     """
 
     questions: QuestionStore

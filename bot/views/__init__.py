@@ -1,1 +1,1 @@
-"""Modals and the App Home: each module builds one view, opens it, and handles actions in it."""
+"""Modals: `ask`, `sent` and `sources` build them and handle actions in them; the other modules have shared parts."""

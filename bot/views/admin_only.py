@@ -32,9 +32,10 @@ NOT_ADMIN = N_("Only admins of this workspace can do this, and Slack says that y
 
 
 async def submission_refusal(submitted: Submission, what: str, context: ListenerContext, audit: AuditStore) -> str:
-    """Return the reason for refusing a submitted form for admins, as `admin_refusal` does, and record the refusal.
+    """Return why a submitted form for admins is refused, as `admin_refusal` does; an empty text if it is accepted.
 
-    A person who is refused has lost the role since the form was opened, or the request was forged.
+    If the person is no admin, record a refusal of `what` in the audit log: the person has lost the role since the form
+    was opened, or the request was forged.
     """
     refusal = await admin_refusal(submitted.user, context)
     if refusal:
@@ -78,7 +79,7 @@ PAGE_ROWS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class AllRows(Generic[Row]):
-    """A table: the page for admins shows its first `shown` rows, and a modal shows all of its rows, in pages.
+    """A table: the page for admins shows its first `shown` rows; a modal shows all rows, `PAGE_ROWS` at a time.
 
     `read` returns the rows of a workspace, and raises database errors; `blocks` renders rows.
     """
@@ -99,7 +100,7 @@ class AllRows(Generic[Row]):
         button(app, context, re.compile(rf"{OPEN_PAGE}{self.name}:[0-9]{{1,5}}"), for_admins(self.show))
 
     async def show(self, click: Click, context: ListenerContext) -> ClickReply | None:
-        """Show a page to an admin: first an empty window, then its contents."""
+        """Show a page of the modal to an admin. If the modal is not open yet, open it before the rows are read."""
         page, view_id = click.action_id.rpartition(":")[2], click.view_id
         if not click.in_modal:
             opened = await show_modal(context, click.trigger_id, self._view(page, [section(_("Counting…"))]))

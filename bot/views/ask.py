@@ -1,6 +1,6 @@
 """Ask from anywhere: a modal with every option of a command, opened by shortcuts, a button, and `/pplx` alone.
 
-Another modal explains the options: it shows the text that is possible after each command.
+Another modal explains the options: it shows what can be typed after each command.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ async def open_from_command(
 
 
 async def open_from_button(click: Click, context: ListenerContext, *, choices: ChoiceStore) -> ClickReply | None:
-    """Open the modal for a button, such as that of the App Home."""
+    """Open the modal for a click on a button, such as the button in the App Home."""
     return await shown_problem(click, context, await open_form(click.body, context, choices=choices, metadata={}))
 
 

@@ -1,4 +1,4 @@
-"""Forms for the options of a command: inputs for the options, and the options that a person entered in them."""
+"""Forms for the options of a command: the inputs, the options that a person entered, and asking the question."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def checkboxes(action_id: str, options: Sequence[Block], *, chosen: Iterable[str
 
 
 def radio_buttons(action_id: str, labels: Mapping[str, str], *, chosen: str = "") -> Block:
-    """Return radio buttons with these labels by value."""
+    """Return radio buttons; `labels` are their texts, by their values."""
     return menu(action_id, labels, chosen=chosen) | {"type": "radio_buttons"}
 
 

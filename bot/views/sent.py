@@ -1,4 +1,4 @@
-"""The modal that shows an asker every text that was sent to each service for an answer, and the redactions in them."""
+"""The modal that shows an asker the texts that were sent to services for an answer, and what was left out of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _INTRO = N_("I sent this for your answer, word for word. Your name, your e-mail 
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to the choice in the menu below an answer that opens the modal."""
+    """Listen to the choice that opens the modal; it is in the menu below an answer."""
     menu(app, context, MORE, SENT, open_sent)
 
 
@@ -68,7 +68,7 @@ def sent_blocks(sent: SentRequests, *, question: str = "", interrupted: int = 0)
     """Return the blocks of a modal with a question's requests; if not all blocks fit, a note replaces the last ones.
 
     The question comes first, unless something was redacted. `interrupted` is how often the work on the question was
-    interrupted, because requests may then appear twice.
+    interrupted; after an interruption, requests may appear twice.
     """
     count = len(sent.requests) + sum(sent.not_kept.values())
     facts = [ngettext("{count} request", "{count} requests", count), left_out_text(sent.left_out)]
@@ -129,7 +129,7 @@ def _plain(text: str) -> Block:
 
 
 def _texts(request: SentRequest) -> Iterator[str]:
-    """Yield the texts of a request, each after its name; neighbouring short values share one text."""
+    """Yield the values of a request as texts, each value after its name; neighbouring short values share a text."""
     for short, values in groupby(_values(request), key=lambda one: len(one[1]) <= SHORT and "\n" not in one[1]):
         if short:
             yield "\n".join(f"{name}: {value}" for name, value in values)

@@ -1,4 +1,4 @@
-"""The modal with an answer's sources: its pages, the sentences that cite each, and figures missing in the excerpts."""
+"""The modal with an answer's sources: pages, the sentences that cite each, and figures missing in the excerpts."""
 
 from __future__ import annotations
 

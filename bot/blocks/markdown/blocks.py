@@ -1,7 +1,7 @@
 """The blocks of an answer for Slack: tables without dropped cells, placeholders for links, and pieces that fit.
 
 GitHub's Markdown drops the cells of a row beyond the header's columns
-(https://github.github.com/gfm/#tables-extension-), so every row here gets as many cells as the longest has. A table
+(https://github.github.com/gfm/#tables-extension-), so every row here gets as many cells as the longest row. A table
 block of Slack takes 20 columns and 100 rows (https://docs.slack.dev/reference/block-kit/blocks/table-block), so a wider
 table is shown as several.
 
@@ -54,22 +54,22 @@ class MarkdownTable:
         return [_line(row) for row in self.rows]
 
     def with_rows(self, rows: Sequence[Row]) -> MarkdownTable:
-        """Return the same header over other rows."""
+        """Return a table with the same header and these rows."""
         return replace(self, rows=tuple(rows))
 
 
 def normalize(lines: Sequence[str]) -> MarkdownTable:
-    """Parse the lines of a table that fits: header, dashes, rows. Every row gets as many cells as the longest has."""
+    """Parse the lines of a table (header, dashes, rows) as one table. All rows get as many cells as the longest row."""
     header, aligned, *rows = (_cells(line) for line in lines)
     return _even(header, aligned, rows)
 
 
 def narrow(lines: Sequence[str]) -> list[MarkdownTable]:
-    """Parse the lines of a table as tables that fit; each repeats the first column, which identifies the rows.
+    """Parse the lines of a table as one or more tables with at most 20 columns each.
 
-    The first table has every row. Each other table has only the rows with cells in its columns; with every row in every
-    table, a wide table could become millions of cells. In the other tables, the row's number replaces a first cell that
-    is empty or long.
+    Each table repeats the first column, which identifies the rows. The first table has every row. Each other table has
+    only the rows that are not empty in its columns: if every table had every row, a wide table could become millions of
+    cells. In the other tables, the row's number replaces a first cell that is empty or long.
     """
     header, aligned, *rows = (_cells(line) for line in lines)
     columns = max(map(len, (header, *rows)))
@@ -137,13 +137,15 @@ _SPECIAL = frozenset({BlockKind.HEADING, BlockKind.FENCE, BlockKind.INDENTED, Bl
 
 
 RICH_TEXT_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.LIST, BlockKind.QUOTE})
-"""Kinds that Slack renders into one rich text together with their neighbours."""
+"""The kinds of blocks that Slack joins into one rich text if they are neighbours."""
 
 
 class MarkdownBlock(NamedTuple):
-    """A segment, which is one top-level block. `text` is its Markdown, for code (of the kind `FENCE`) only its content.
+    """A segment: a top-level block of a text, or a piece of such a block.
 
-    Inside a list or a quote, `headings` counts the headings, and `special` all blocks that Slack renders separately.
+    `text` is the Markdown of the segment; for code, which has the kind `FENCE`, it is only the code. If the segment is
+    a list or a quote, `headings` counts the headings in it, and `special` counts all blocks in it that Slack renders
+    separately.
     """
 
     kind: BlockKind
@@ -238,7 +240,7 @@ def flatten(text: str) -> str:
 
 
 Addresses = Sequence[str | None]
-"""The address of each listed source, by its number from 1; None if it may not be linked."""
+"""The addresses of the listed sources, in the order of their numbers; None for a source that may not be linked."""
 _OPEN, _CLOSE, _ZERO = "\ufdd0", "\ufdef", 0xFDD1
 _DIGITS = f"[{chr(_ZERO)}-{chr(_ZERO + 9)}]"
 PLACEHOLDER: re.Pattern[str] = re.compile(f"{_OPEN}({_DIGITS}+){_CLOSE}")
@@ -250,7 +252,7 @@ def insert_placeholders(cited: CitedText) -> Document:
 
 
 def link(number: int, addresses: Addresses) -> str:
-    """Return the Markdown of one reference: `[[1]](address)`, or `[1]` in a form that no renderer takes for a link."""
+    """Return the Markdown of a reference: `[[1]](address)` or, without an address, `[1]` that cannot become a link."""
     address = addresses[number - 1]
     return f"[[{number}]]({address})" if address else f"[{number}]{WORD_JOINER}"
 
@@ -258,7 +260,8 @@ def link(number: int, addresses: Addresses) -> str:
 def render_links(text: str, addresses: Addresses) -> str:
     """Replace the placeholders by references.
 
-    A joiner separates a reference from an exclamation mark, which would make an image of it, or from a backslash.
+    A joiner separates a reference from an exclamation mark or a backslash before it: an exclamation mark would make an
+    image of the link, and a backslash would escape its bracket.
     """
 
     def released(match: re.Match[str]) -> str:
@@ -295,7 +298,7 @@ The blocks that Slack makes of a `markdown` block are counted, not the `markdown
 """
 HEADING = 100
 _SHOWN = {"&": 5, "<": 4, ">": 4}
-# The number of joiners that `neutralize` may put next to a character.
+# The number of joiners that `neutralize` and `render_links` may put next to a character.
 _JOINERS = {"&": 1, "<": 1, ".": 2, ":": 1, "/": 1, "]": 1, "@": 1, "*": 1, "\\": 1, "!": 1}
 _MORE = {sign: _SHOWN.get(sign, 1) + _JOINERS.get(sign, 0) - 1 for sign in {*_SHOWN, *_JOINERS}}
 _COUNTED = re.compile(f"{PLACEHOLDER.pattern}|[{re.escape(''.join(_MORE))}]")
@@ -443,7 +446,10 @@ class Splitter:
         return max_size(segment.markdown, self.addresses) + HEADING * headings + 2
 
     def repeats_header(self, table: MarkdownTable) -> bool:
-        """Return whether every part of a table repeats its header: only if it takes at most half of a part."""
+        """Return whether a table's header is small enough to be repeated in every part of the table.
+
+        The header may take at most half of a part.
+        """
         return self._header(table) <= self.limit // 2
 
     def _header(self, table: MarkdownTable) -> int:
@@ -468,7 +474,7 @@ class Splitter:
         return self._text(segment.text)
 
     def _text(self, text: str) -> Iterator[MarkdownBlock]:
-        # Room for the joiner of `as_plain_paragraph` and the blank line in between.
+        # This leaves room for the joiner of `as_plain_paragraph`, and for the blank line between two pieces.
         for piece in split_text(text, limit=self.limit - 8, addresses=self.addresses):
             if piece.strip():
                 yield MarkdownBlock(BlockKind.PARAGRAPH, as_plain_paragraph(piece))
@@ -528,7 +534,7 @@ class Splitter:
             yield from self.split(segment)
 
     def _table(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
-        """Split between rows and repeat the header; a table with a row that is too long becomes lines of text."""
+        """Split between rows and repeat the header; if the header or a row is too long, return lines of text."""
         table = normalize(segment.text.split("\n"))
         room = self.limit - self._header(table)
         rows = [MarkdownBlock(kind=BlockKind.TABLE, text=line) for line in table.lines]

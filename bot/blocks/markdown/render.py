@@ -1,7 +1,7 @@
 """Renders untrusted Markdown for `markdown` blocks, so that none of it becomes a link or an image.
 
-A `markdown` block makes more links and images than the Markdown shows, so `neutralize` breaks them. Our own links are
-inserted afterwards (`render_links`).
+A `markdown` block also makes links of text that does not look like a link in Markdown, such as a bare address, so
+`neutralize` breaks all links and images. Our own links are inserted afterwards (`render_links`).
 
 Slack takes the direction of a paragraph, a list item or a cell from its first strong letter, so an Arabic item that
 begins with a Latin name would run the wrong way (https://www.unicode.org/reports/tr9/#P2). An invisible mark before the
@@ -82,7 +82,7 @@ def render_whole(document: Document, addresses: Addresses) -> str:
 
 
 def _shown(document: Document, splitter: Splitter) -> list[MarkdownBlock]:
-    """Return the segments of a text with readable LaTeX, the direction of its lines marked, and no long table."""
+    """Return the segments of a text after making LaTeX readable, marking right-to-left lines, and splitting tables."""
     found = segments(directed(readable(document)))
     return [small for segment in found for small in _short_tables(segment, splitter)]
 
@@ -132,8 +132,8 @@ def _runs(pieces: Sequence[MarkdownBlock], splitter: Splitter) -> Iterator[Seque
     blocks = _block_sums(pieces)
     start = 0
     for end in range(1, len(pieces) + 1):
-        # Slack may join the first segment of a run with the segment before the run, and the sums then count no block
-        # for the first segment. At the beginning of a part, it needs a block, so one block is kept spare.
+        # If Slack joins the first segment of a run with the segment before the run, the sums count no block for the
+        # first segment. But this segment needs a block at the beginning of a part, so one block is kept spare.
         while start < end - 1 and (
             weights[end] - weights[start] > splitter.limit or blocks[end] - blocks[start] >= PART_BLOCKS
         ):

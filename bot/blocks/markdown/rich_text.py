@@ -15,7 +15,7 @@ from bot.model.message import Block
 from perplexity.markdown import BlockKind, RegionKind, parse, regions
 
 MAX_RICH_TEXT = 3_000
-"""The most characters of one block; a section may have as many."""
+"""The most characters of one block."""
 
 _LINK = r"\[\[(\d+)\]\]\(([^()\s]+)\)"
 _INLINE = re.compile(rf"\\([!-/:-@\[-`{{-~])|{_LINK}|\*\*|__|~~|[*_]")
@@ -32,7 +32,7 @@ _CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
 class _Leaf(NamedTuple):
     """A stretch of text in one style, or a sign that may begin or end a style, such as `**`.
 
-    `sign` is this sign, empty for other text. `opens` and `closes` are whether it may begin and end the style.
+    `sign` is this sign, empty for other text. `opens` and `closes` say whether the sign may begin or end the style.
     """
 
     text: str
