@@ -1,4 +1,4 @@
-"""Budgets: amounts of dollars for people, the ceilings of calls, and the sentences on refusals. Pure.
+"""Budgets: amounts as people type and read them, the ceilings of calls, and the sentences on refusals. Pure.
 
 The app counts in whole micro-dollars.
 """
@@ -51,7 +51,7 @@ def format_rounded(amount: int) -> str:
 
 
 SEARCH, POSTS, AGENT = "search", "posts", "agent"
-"""Names in place of the effort of calls without one: a search, a look at posts on X, a step of the agent's model."""
+"""Names used as the effort of calls that have none: a search, a look at posts on X, and a step of the agent's model."""
 
 CEILINGS: Mapping[str, int] = {
     SEARCH: 20_000,
@@ -90,9 +90,9 @@ WHOSE: Mapping[Scope, str] = {
 
 
 def over_budget_sentence(over: OverBudget, *, effort: str, fits: str = "") -> str:
-    """Return a sentence on why a call is refused, when its budget resets and what to do; `fits` is an effort that fits.
+    """Return the text that says why a call is refused, when the budget resets, and what to do.
 
-    `fits` is empty if no effort fits.
+    `fits` is a cheaper effort that the budget still allows; empty if there is none.
     """
     if not over.allowed:
         sentence = _("{whose} is {allowed}, so I can’t make paid searches for it. Ask an admin for more.")

@@ -28,7 +28,8 @@ FindProblems = Callable[[str], Awaitable[Sequence[Problem]]]
 class LaneUse:
     """A service's limit of calls per minute for a kind of call, and the calls in the fullest minute of the last hour.
 
-    `source` is the origin of the limit: `tier` (the smallest), `reply` (of the service) or `set` (in the settings).
+    `source` says where the limit comes from: `tier` (what the service allows a new key), `reply` (a reply of the
+    service) or `set` (the settings).
     `others` is how many calls in one minute of the last hour came from other programs with the same key, according to
     the service; None if the service reported no such calls.
     """
@@ -103,7 +104,7 @@ class BadAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback:
-    """People's feedback on answers: rates by provider and effort, and the bad answers that admins may read."""
+    """People's feedback on answers: ratings by provider and effort, and the bad answers that admins may read."""
 
     ratings: Sequence[Rating] = ()
     bad: Sequence[BadAnswer] = ()

@@ -92,10 +92,10 @@ class RequestOrigin:
     def from_body(cls, body: Mapping[str, Any]) -> RequestOrigin:
         """Parse a command, an event, a click or a submitted form.
 
-        In a shared channel, the ids in an event may be those of its sender, so the ids of the installation come from
-        the event's authorization. If the installation is a whole organization, `team_id` is the workspace that the
-        event names as one of that organization; if it names none, `team_id` is the organization's id. The ids in a form
-        may be those of its sender, too; then `view.app_installed_team_id` is the id of the installation.
+        In a shared channel, an event may have the ids of its sender's workspace, so the ids of the installation come
+        from the event's authorization. If the app is installed in a whole organization, `team_id` is the workspace of
+        this organization that the event names, or else the organization's id. A form may have the ids of its sender's
+        workspace, too; then `view.app_installed_team_id` is the id of the installation.
         """
         team = _text(body, "team_id") or _id(body, "team")
         enterprise = _text(body, "enterprise_id") or _id(body, "enterprise")
@@ -108,7 +108,7 @@ class RequestOrigin:
             team = _text(authorization, "team_id") or team
         installed = _text(_part(body, "view"), "app_installed_team_id")
         if installed and team and installed not in {team, enterprise}:
-            # A form that a person of another workspace opened in a shared channel.
+            # A person of another workspace opened this form in a shared channel.
             team, enterprise = installed, installed if installed.startswith("E") else ""
         return cls(team_id=team, enterprise_id=enterprise, app_id=_text(body, "api_app_id"))
 
@@ -143,8 +143,8 @@ def is_lifecycle(body: Mapping[str, Any]) -> bool:
 def ended_installation(body: Mapping[str, Any]) -> str:
     """Return the id of the installation that an event ends; empty if it names none.
 
-    An event about the installation in a whole organization names no workspace, or its authorization says that it is for
-    an organization. Every other event is about the installation in the workspace that it names.
+    If an event names no workspace, or is for an app that is installed in a whole organization, the organization's
+    installation ends. Otherwise, the installation in the named workspace ends.
     https://docs.slack.dev/reference/events/app_uninstalled
     """
     named = RequestOrigin.from_body(body)
@@ -350,7 +350,9 @@ class ActiveWorkspace:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestScope(scope.Scope):
-    """The request, workspace and person for which the task works; `perplexity` reads its keys and fills its log.
+    """The request, workspace and person for which a task works.
+
+    The package `perplexity` reads the scope's keys and adds requests to the scope's log.
 
     `language` is the language of texts, as in `bot.translation`. `arrived` is when the request arrived, on the
     monotonic clock, or None outside of a request. `workspace` is None if the process has only one bot token. `asker` is

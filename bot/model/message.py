@@ -56,8 +56,8 @@ class MarkdownFile:
 Place = Literal["top", "page", "end", "admin", "admin_end"]
 """The place of a section in the home tab.
 
-`top` is the first row, `page` the person's own page, and `end` the last row of that page. On the page for admins,
-`admin` is above the workspace's use, and `admin_end` below it.
+On a person's own page, `top` is in the first row of buttons, `end` in the last row of buttons, and `page` between them.
+On the page for admins, `admin` is above the figures on the workspace's use, and `admin_end` below them.
 """
 
 
@@ -65,8 +65,8 @@ Place = Literal["top", "page", "end", "admin", "admin_end"]
 class HomeSection:
     """A section of the home tab; `blocks` returns its blocks, given the ids of the workspace and the person.
 
-    At a place that is a row, the blocks are buttons. `blocks` of a section for admins is called only after a check that
-    the person is an admin; buttons among its blocks go into the row of buttons that open complete lists.
+    At `top` and `end`, the blocks are buttons. For a section on the page for admins, `blocks` is called only after a
+    check that the person is an admin. Buttons at `admin_end` go into the row of buttons that open complete lists.
     """
 
     place: Place

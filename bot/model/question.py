@@ -151,7 +151,7 @@ class NewQuestion:
     """The thread of the answer."""
 
     message_ts: str | None = None
-    """The `ts` of the message in the thread that the answer replaces; None if the answer is a message of its own."""
+    """The `ts` of the message that the answer replaces; None if the answer is a new message."""
 
     again: UUID | None = None
     """The earlier question that this one asks again."""
@@ -196,26 +196,27 @@ class Received(Enum):
     DUPLICATE = "known"
     """The question was received before."""
     TOO_MANY_OPEN = "too_many_open"
-    """The person has as many open questions as allowed; nothing was written."""
+    """The person has as many open questions as allowed; the question was not saved."""
     TOO_FAST = "too_fast"
-    """The person, or the channel, has asked as often as allowed; nothing was written."""
+    """The person, or the channel, has asked as often as allowed; the question was not saved."""
     THREAD_FULL = "thread_full"
-    """The thread has had as many answers as a minute allows; nothing was written."""
+    """The thread has had as many answers as a minute allows; the question was not saved."""
     THREAD_FULL_EXPLAIN = "thread_full_explain"
-    """The same, and nobody in the thread was told so within the last minute, so the asker must be told."""
+    """As `THREAD_FULL`, but nobody in the thread was told so within the last minute, so the asker must be told."""
     TWIN = "twin"
-    """The same question of the same person is already waiting for its turn; nothing was written."""
+    """The same question of the same person is already waiting for its turn; the question was not saved."""
     FAILED = "failed"
     """The database cannot be reached, and the asker must be told. The question may have been saved nevertheless."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Waits:
-    """How long a question waits: the number of questions `ahead` of it in its queue, and of their askers (`people`).
+    """How long a question waits.
 
-    A question is `waiting` if it is not in the queue yet, because other questions of its asker or workspace are in it;
-    then the numbers are upper bounds. `people` does not count the question's own asker. `seconds` is the approximate
-    wait for its turn; None if it needs no turn.
+    `ahead` is the number of questions before it in the queue, and `people` the number of their askers, without the
+    question's own asker. A question is `waiting` if it is not in the queue yet, because enough questions of its asker
+    or workspace are; then the numbers are upper bounds. `seconds` is the approximate wait until the question's turn;
+    None if it needs no turn.
     """
 
     ahead: int = field(default=0, compare=False)
@@ -226,9 +227,9 @@ class Waits:
 
 @dataclass(frozen=True, kw_only=True)
 class Insertion(Waits):
-    """The result of inserting a question; `withdrawn` is the command of the earlier question that it closed.
+    """The result of inserting a question.
 
-    None if it closed none.
+    `withdrawn` is the command of the earlier question that the new question replaced; None if it replaced none.
     """
 
     received: Received
@@ -264,8 +265,8 @@ class OpenQuestion:
 class Turn:
     """An earlier question of a conversation, and the remembered part of its answer.
 
-    `own` is whether the asker of the current question asked the earlier one, too. `ts` is that of the message with the
-    earlier question. `about` is the text of the message that the earlier question is about; empty if there is none.
+    `own` is whether the asker of the current question asked the earlier one, too. `ts` is the id of the message with
+    the earlier question. `about` is the text of the message that the earlier question is about; empty if there is none.
     """
 
     command: str
@@ -277,7 +278,7 @@ class Turn:
 
 
 class ThreadMessage(NamedTuple):
-    """A message in a thread, not addressed to the app; `author` numbers the people, and is 0 for the asker."""
+    """A message in a thread, not addressed to the app; `author` is the number of its author, 0 for the asker."""
 
     text: str
     author: int
@@ -345,7 +346,7 @@ class QuestionRow:
     """Whether a message of its answer may still be streaming, even if its `ts` is not in `streams`."""
 
     parent: UUID | None = None
-    """As in a `NewQuestion`, like `action` and `files`."""
+    """The earlier question, as in `NewQuestion`; `action`, `late_seconds` and `files` are as there, too."""
 
     action: str = ""
     public: bool | None = None
@@ -521,7 +522,7 @@ class SearchPage:
 
 
 Result = Answer | SearchPage
-"""A value that is saved."""
+"""The kinds of results that are saved."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Days of the week at a local time: the slots of a schedule.
 
-If a clock change skips a local time, the first moment after the gap counts; if a time occurs twice, the first counts
-(https://peps.python.org/pep-0495/).
+If a clock change skips a local time, the first moment after the gap counts. If a local time occurs twice, its first
+occurrence counts (https://peps.python.org/pep-0495/).
 """
 
 from __future__ import annotations

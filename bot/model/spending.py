@@ -20,7 +20,7 @@ CallState = Literal["settled", "released", "cut"]
 
 @dataclass(frozen=True, kw_only=True)
 class Budgets:
-    """The allowed spending in each period; None means no limit."""
+    """The allowed spending of a person and a channel per day, and of a workspace per month; None means no limit."""
 
     user: int | None = None
     channel: int | None = None

@@ -22,7 +22,7 @@ _ALIKE = dict(
         strict=True,
     )
 )
-"""Characters that look like an ASCII character, but that Unicode's compatibility forms (NFKD) do not convert to it."""
+"""Characters that look like an ASCII character. Unicode's compatibility form (NFKD) leaves nearly all of them as is."""
 
 _NOT_SEEN = frozenset({"Cf", "Mn", "Me"})
 """The Unicode categories of characters that are invisible, or visible only as a part of another character."""
@@ -115,7 +115,10 @@ def readings(text: str) -> Iterator[Reading]:
 
 
 def _characters(code: str) -> Iterator[tuple[str, int]]:
-    """Yield the characters of an encoding, each with the length of its own code; none for a backslash alone."""
+    """Yield the characters that a code stands for, each with the length of its part of the code.
+
+    A backslash before a sign stands for no character.
+    """
     match code[0], code[1:2]:
         case "%", _:
             for char in bytes.fromhex(code.replace("%", "")).decode(errors="surrogateescape"):

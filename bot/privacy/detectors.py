@@ -1,7 +1,7 @@
 """Patterns of e-mail addresses, phone and card numbers, bank accounts and keys, in plain letters.
 
-Each pattern begins at the first character of a run and never backtracks, or has a bounded length, so that it reads a
-text once.
+So that no text takes long, a pattern either starts only where a word or number starts and never backtracks, or it
+matches a bounded length.
 """
 
 from __future__ import annotations
@@ -195,4 +195,4 @@ KINDS: Mapping[str, Kind] = {
     "iban": Kind(label="bank account", find=_accounts),
     "phone": Kind(label="phone number", find=_phones),
 }
-"""The kinds by their names in `REDACT`; if finds of two kinds overlap, the kind that is first in this list counts."""
+"""The kinds by their names in `REDACT`. If data of two kinds overlap, the kind that comes first here counts."""

@@ -47,8 +47,8 @@ def parse_kinds(words: str) -> tuple[str, ...]:
 def compile_patterns(words: str) -> tuple[Any, ...]:
     r"""Return the patterns in `REDACT_PATTERNS`, which are separated by spaces.
 
-    The patterns are those of RE2, which reads any text in time proportional to its length
-    (https://github.com/google/re2/wiki/Syntax). Raises ValueError, which names the pattern and its fault.
+    The patterns have the syntax of RE2 (https://github.com/google/re2/wiki/Syntax). RE2 needs time in proportion to the
+    length of a text, whatever the pattern is. Raises ValueError, whose message says what is wrong.
     """
     patterns = words.split()
     if len(patterns) > MAX_PATTERNS:
@@ -75,7 +75,7 @@ def _compile(pattern: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Redactor:
-    """Redacts texts: `kinds` are names of `KINDS`, `patterns` an admin's own."""
+    """Redacts texts. `kinds` are names in `KINDS`, and `patterns` are the admin's compiled patterns."""
 
     kinds: tuple[str, ...] = ()
     patterns: tuple[Any, ...] = ()
@@ -140,8 +140,9 @@ class Redactor:
     def filters(self, filters: Filters) -> tuple[Filters, tuple[Redaction, ...]]:
         """Return redacted filters, and the removed data.
 
-        If the filters exclude a removed site, its pages are still dropped from the results. Raises InvalidRequest if
-        the filters name a removed site to search, since the search would then cover other sites.
+        A redacted site that the filters exclude is not sent, but its pages are still dropped from the results. Raises
+        InvalidRequest if the filters limit the search to a redacted site: without this limit, the search would cover
+        other sites.
         """
         # Host names ignore case, so both cases are tried: a pattern may match only one of them.
         found = {domain: self.redact(domain)[1] or self.redact(domain.upper())[1] for domain in filters.domains}

@@ -19,12 +19,15 @@ from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query, Question
 
 MAX_SAVED = 400_000
-"""About how many characters of a question's requests are saved; an agent repeats the whole conversation in each."""
+"""About how many characters of a question's requests are saved.
+
+There is a limit because an agent repeats the whole conversation in each request.
+"""
 
 
 @dataclass(kw_only=True)
 class SentLog(RequestLog):
-    """The requests of one question until `take` returns them for saving, and the redactions in them.
+    """Holds the requests of one question until `take` returns them for saving, and the redactions in the requests.
 
     `kept` are the requests that were saved before they were sent, each with its id in the table `sent_requests`.
     """
@@ -62,10 +65,10 @@ class SentLog(RequestLog):
         return "".join(map(_line, lines))
 
     def take_all(self) -> tuple[str | None, list[UUID]]:
-        """Return the text of the requests to save at the end, and the ids of saved requests to delete then.
+        """Return the requests to save when the question ends, as `take` does, and the ids of saved requests to delete.
 
         Saved requests that were not sent after all are to be deleted. If the saved requests are too long together, all
-        of them are to be deleted, and the text contains them as `take` shortens them.
+        of them are to be deleted; the returned text then includes those that were sent, shortened as in `take`.
         """
         if sum(len(request.body) for request, _ in self.kept) > MAX_SAVED:
             replaced, self.kept = [saved_as for _, saved_as in self.kept], []
@@ -117,7 +120,7 @@ class SentRequests:
 def load_sent(saved: str) -> SentRequests:
     """Parse the saved texts of `SentLog.take` and `SentLog.line`, in any order.
 
-    Equal texts count once: a request was saved twice if the connection broke after the database had saved it.
+    Equal lines count once: a request was saved twice if the connection broke after the database had saved it.
     """
     lines: list[dict[str, Any]] = [json.loads(line) for line in dict.fromkeys(saved.split("\n")) if line]
     lines.sort(key=lambda line: line["at"])
@@ -176,7 +179,7 @@ _COUNTED: Mapping[str, Callable[[int], str]] = {
 
 
 def left_out_text(counts: Mapping[str, int]) -> str:
-    """Return a sentence on the redactions, such as "2 e-mail addresses were left out."; empty if there are none."""
+    """Return a sentence that says how many redactions of each kind were made; empty if there are none."""
     counted = [_COUNTED[name](count) for name, count in counts.items() if name in _COUNTED and count]
     if not counted:
         return ""

@@ -32,7 +32,7 @@ class Table:
 
     columns: Mapping[str, Data]
     holds: str = ""
-    """A sentence on the contents of its rows, unless docs/security.md names the table."""
+    """A sentence on what the rows contain; empty if docs/security.md names the table."""
 
     of_person: LiteralString | None = None
     """Finds the rows of the person `%(user)s` in the workspace `%(team)s`, or in all workspaces if that is NULL.
@@ -43,15 +43,15 @@ class Table:
     of_workspace: LiteralString | None = None
     """Finds the rows of the workspaces `%(teams)s`.
 
-    None if the table has no such rows, if they stay, or if they are deleted in another way, such as with those of
-    `parent`.
+    None if the table has no such rows, if they stay, or if they are deleted in another way, for example together with
+    the rows of `parent`.
     """
 
     exported: LiteralString | None = None
     """The JSON that is exported for a person's row; None if the whole row is exported."""
 
     parent: str | None = None
-    """The table whose rows own these rows: if such a row is deleted, so are its rows here."""
+    """The table that these rows belong to: when a row there is deleted, its rows in this table are deleted, too."""
 
     forget_person: Mapping[str, LiteralString] = field(default_factory=dict)
     """The values that are set in a person's rows when the person is erased; if empty, the rows are deleted."""
@@ -66,7 +66,10 @@ class Table:
     """The only table that tells whose rows these are: without its rows, these rows name nobody."""
 
     outdated: LiteralString | None = None
-    """Finds the rows that are older than `%(days)s` days by the database's clock."""
+    """Finds outdated rows by the database's clock; None if the table has none.
+
+    Texts are kept for `%(days)s` days. Other data become outdated at an age of their own.
+    """
 
     emptied: Mapping[str, LiteralString] = field(default_factory=dict)
     """The values set in outdated rows; if empty, the rows are deleted."""
@@ -154,16 +157,16 @@ TABLES: Mapping[str, Table] = {
         outdated="asked_at < now() - interval '1 hour'",
         columns=_columns(person="user_id", none="question_id asked_at"),
     ),
-    # Requests of a question are saved before they are sent. A trigger deletes them with the question's text; requests
-    # that were saved while their question was being deleted are deleted a day later.
+    # Requests of a question are saved before they are sent. A trigger deletes them with the question's text. A request
+    # that was saved while its question was being deleted stays until it is one day older than a text may become.
     "sent_requests": Table(
         of_person=_OWN_QUESTION,
         of_workspace="question_id IN (SELECT id FROM questions WHERE team_id = ANY(%(teams)s))",
         outdated=f"at <= now() - (%(days)s + 1) * interval '1 day' AND NOT {_HAS_TEXT}",
         columns=_columns(text="request", none="question_id id at"),
     ),
-    # Answers to questions that the app itself offers, for everyone who asks the same. A row names the question that is
-    # being answered, and no question afterwards.
+    # Answers to questions that the app itself offers, shared with everyone in the workspace who asks the same question.
+    # Until an answer is saved, `question_id` is the question that is getting the answer; after that, it is NULL.
     "shared_answers": Table(
         of_person=_OWN_QUESTION,
         of_workspace=_WORKSPACE,
@@ -184,7 +187,8 @@ TABLES: Mapping[str, Table] = {
             "uncleared_since queue",
         ),
     ),
-    # The requests that asked a service for the claims in a message are moved to the question, or deleted after a day.
+    # A row has the requests with which the app looked for claims in a message. If a person then asks for a check of the
+    # claims, the requests move to this question. Otherwise, the row is deleted after at most a day.
     "proposals": _personal(
         outdated="at <= now() - least(%(days)s, 1) * interval '1 day'",
         columns=_columns(person="user_id", place="team_id", text="sent", none="id at"),
@@ -295,7 +299,7 @@ TABLES: Mapping[str, Table] = {
     "oauth_states": Table(
         columns=_columns(none="state_hash expires_at"),
     ),
-    # Kept, because the app uses it to refuse requests after it was uninstalled.
+    # These rows stay, so that the app can refuse requests from a workspace that has uninstalled it.
     "workspaces": Table(
         columns=_columns(
             place="id team_id enterprise_id",
@@ -402,7 +406,11 @@ TABLES: Mapping[str, Table] = {
         columns=_columns(none="id last_heartbeat"),
     ),
 }
-"""The tables in the order in which transactions lock them (`bot.storage.migrate.LOCK_ORDER`)."""
+"""The tables in the order in which their rows are erased.
+
+Apart from `ledger` and `budget_use`, this is the order in which transactions lock them
+(`bot.storage.migrate.LOCK_ORDER`).
+"""
 
 
 def assignments(values: Mapping[str, LiteralString]) -> LiteralString:

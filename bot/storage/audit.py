@@ -33,7 +33,7 @@ _HEALTH = """
 
 
 async def record_change(connection: AsyncConnection[Any], change: Change) -> None:
-    """Record an admin's change, in the transaction that makes the change.
+    """Record a change by an admin or the app, in the transaction that makes the change.
 
     If recording fails, the database notes the time, and the change is made anyway. Raises database errors that have
     nothing to do with the log.
@@ -49,7 +49,7 @@ async def record_command(connection: AsyncConnection[Any], what: str, teams: Ite
 
 
 async def signing_key(connection: AsyncConnection[Any], setting: str | None) -> SigningKey:
-    """Return the key in the settings, or the one in the database, which is created if it is missing.
+    """Return the key `setting`; if that is None, return the key in the database, which is created if it is missing.
 
     Must run in a transaction that holds the lock of the writer, or while no writer can run.
     """
@@ -69,7 +69,7 @@ async def lock_writer(connection: AsyncConnection[Any]) -> None:
 
 
 async def read_health(connection: AsyncConnection[Any]) -> AuditHealth:
-    """Return whether the log is being written. Raises an error only if the database is unavailable."""
+    """Return the state of the log. Raises an error only if the database is unavailable."""
     try:
         row = await (await connection.execute(_HEALTH)).fetchone() or {}
     except DATABASE_UNAVAILABLE:

@@ -82,8 +82,9 @@ def _people_of(event: DictRow) -> set[tuple[str, str]]:
 def _entry(event: DictRow, number: int, pseudonyms: Mapping[tuple[str, str], str]) -> Entry:
     """Return an event as an entry; `pseudonyms` maps pairs of workspace and person's id to pseudonyms.
 
-    `user_id` is the person who acted, empty if that is the app; `who` is the pseudonym of a person who has been erased
-    since. All direct messages are recorded as one place, since the id of a direct message's channel reveals its person.
+    An event's `user_id` is the person who acted. It is empty if the app acted, or if the person has been erased since;
+    after an erasure, the event's `who` is a pseudonym. All direct messages are recorded as one place, since the channel
+    id of a direct message reveals its person.
     """
     team, user = event["team_id"], event["user_id"]
     values = {name: value for name, value in event.items() if name not in ("id", "user_id")}
@@ -143,7 +144,7 @@ class AuditStore:
             await record_change(connection, change)
 
     async def health(self) -> AuditHealth:
-        """Return whether the log is being written. Raises an error only if the database is unavailable."""
+        """Return the state of the log. Raises an error only if the database is unavailable."""
         async with self._pool.connection() as connection:
             return await read_health(connection)
 

@@ -74,7 +74,10 @@ async def with_first_budget(settings: Settings, connection: AsyncConnection[Dict
 
 
 async def first_budget_in_force(settings: Settings, connection: AsyncConnection[DictRow]) -> int | None:
-    """Return the budget per person and day that the database began with; None if settings or an admin replace it."""
+    """Return the budget per person and day that the database began with.
+
+    None if there is none, or if the settings or an admin have replaced it.
+    """
     begun = (await with_first_budget(settings, connection)).budgets
     if begun == settings.budgets or await (await connection.execute(_SET_BY_ADMINS)).fetchone():
         return None
@@ -82,7 +85,7 @@ async def first_budget_in_force(settings: Settings, connection: AsyncConnection[
 
 
 class BudgetStore:
-    """Reads and changes budgets. `budgets` are those of the settings; they apply unless admins have set others."""
+    """Reads and changes budgets. `budgets` come from the settings, and apply unless admins have set others."""
 
     def __init__(self, pool: Pool, *, budgets: Budgets = NO_BUDGETS) -> None:
         self._pool = pool

@@ -134,7 +134,8 @@ class PostgresLimiter:
     ) -> None:
         """Let waiting calls go on after a reply, at the rate `per_minute` that the reply names.
 
-        `used` is the number of calls that the service counted; it is recorded if clearly fewer calls were made here.
+        `used` is the number of calls that the service counted. If clearly fewer calls were made here, the difference is
+        recorded as calls of other programs.
         """
         learns = per_minute if default_limits(provider, kind).per_minute is not None else None
         limits = Limits.learned(learns) if learns else Limits()

@@ -151,7 +151,8 @@ class _SharedServer:
     def _lock(self, stopping: Callable[[], bool]) -> Iterator[None]:
         """Lock the folder, so that no two processes start or stop its server at the same time.
 
-        The system releases the lock when the process ends in any way. A stopping process does not wait for the lock.
+        The system releases the lock when the process ends in any way. If `stopping` returns True while another process
+        has the lock, the block runs without it.
         """
         with (self.data_dir / "postgres.lock").open("a") as file:
             while not stopping():
@@ -172,7 +173,7 @@ class _SharedServer:
         return {pid for pid in listed if type(pid) is int and pid > 0 and pid != os.getpid() and _is_alive(pid)}
 
     def _write_users(self, pids: set[int]) -> None:
-        """Write the list to a temporary file and rename that, so that the list is never incomplete."""
+        """Write the ids to a temporary file and rename this file, so that the list is never incomplete."""
         new = self.users.with_suffix(".new")
         new.write_text(json.dumps(sorted(pids)))
         new.replace(self.users)

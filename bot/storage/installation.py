@@ -1,4 +1,7 @@
-"""The tables about installations: whether an installation is open, and which work and data end with it."""
+"""The tables about installations: whether an installation is open, and which work and data end with it.
+
+Small tables are here, too: the workspaces of people, the reads of threads, and the requests for files.
+"""
 
 from __future__ import annotations
 
@@ -185,8 +188,8 @@ class WorkspaceStore:
     async def save(self, identity: Identity, *, token_hash: str) -> WorkspaceRow:
         """Save the result of auth.test for a token; if the token has changed, a closed installation opens again.
 
-        The digests that were paused when the installation was closed then continue. Their missed runs are made up for
-        as after any downtime of the app.
+        Digests that were paused when the installation was closed then continue. Their missed runs are treated as after
+        any other downtime of the app.
         """
         async with self._pool.transaction() as connection:
             values = vars(identity) | {"id": identity.id, "token_hash": token_hash}

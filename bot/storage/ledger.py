@@ -68,8 +68,9 @@ _BOOK = """
 """
 """Book the ends and the beginnings of calls.
 
-A call is left out if its worker has lost its claim on the question: a suspended worker that wakes up late would pay for
-the question again. For a week, `ledger_book_v4` returns the end of its Monday as `resets`, so six days are added.
+A call is left out if its worker has lost its claim on the question. Otherwise a suspended worker that wakes up late
+would pay for the question again. For a weekly budget, `ledger_book_v4` returns the seconds until the end of the week's
+Monday as `resets`, so six days are added.
 """
 
 _FITTING = """
@@ -189,7 +190,7 @@ class _Waiting:
 class Ledger:
     """Books the calls of one process. `budgets` apply unless admins have set others.
 
-    If the end of a call was never booked, any process later settles the call at its ceiling, the amount reserved.
+    If the end of a call was never booked, any process later books the call as `cut`, at the reserved amount.
     """
 
     def __init__(self, pool: Pool, *, budgets: Budgets = NO_BUDGETS) -> None:
@@ -216,10 +217,10 @@ class Ledger:
             self._later.cancel()
 
     async def reserve(self, wanted: Reservation, leaving: RequestText | None = None) -> Verdict:
-        """Return the verdict on a call. If it is granted, `leaving` is saved, and the caller must `end` the call.
+        """Return the verdict on a call. If the call is granted, `leaving` is saved, and the caller must `end` the call.
 
-        A resumed run that is already paid for is granted without a new reservation: an earlier worker may have received
-        its answer and failed to save it. Raises LedgerAway.
+        A resumed run that is already paid for is granted at once, and nothing is booked or saved: an earlier worker may
+        have received the answer and failed to save it. Raises LedgerAway.
         """
         if wanted.resumes and (last := await self._last_of_run(wanted)) is not None and last["paid"]:
             return Granted(id=last["id"])

@@ -37,7 +37,7 @@ LOCK_MILLISECONDS = 400
 """How long a migration waits for a lock before it starts again.
 
 This is less than a second: after a second, Postgres looks for a deadlock, and may abort a question's transaction. It is
-also short enough for requests from Slack that wait meanwhile to be acknowledged in time.
+also so short that requests from Slack, which wait meanwhile, are still acknowledged in time.
 """
 
 LOCK_WAIT_SECONDS = 60.0
@@ -74,8 +74,9 @@ class Migration:
     def additive(self) -> bool:
         """Whether an older version of the app can run after this migration.
 
-        The job engine says so in its file names
-        (https://procrastinate.readthedocs.io/en/stable/howto/production/migrations.html), the app in the first line.
+        A migration of the job engine says so in its file name
+        (https://procrastinate.readthedocs.io/en/stable/howto/production/migrations.html), a migration of the app in its
+        first line.
         """
         return "_post_" not in self.name and not self.sql.startswith(BREAKING_HEADER)
 
@@ -132,7 +133,7 @@ async def migrate(
 
     A migration gives way to incoming questions, and is tried again for `wait_seconds`. If a newer version has migrated
     the database, but only with additive migrations, a warning is logged. Raises `DatabaseNewer`, `MigrationRefused`,
-    and `LockNotAvailable` if a table was in use all the time.
+    and `LockNotAvailable` or `DeadlockDetected` if the tables were in use all the time.
     """
     wanted = all_migrations() if migrations is None else tuple(migrations)
     end = monotonic() + wait_seconds

@@ -17,7 +17,7 @@ from bot.storage.queries import stop_all
 from bot.storage.questions import Pool
 
 BATCH = 1_000
-"""The most rows that are deleted in one transaction, and that are read at once."""
+"""The most rows that `export` reads at once, and that `erase_workspaces` deletes in one transaction."""
 
 _STOP = stop_all("state = 'withdrawn'", OF_PERSON)
 _GOES_ON: LiteralString = "(uncleared_since IS NOT NULL OR state IN ('received', 'working', 'delivering'))"
@@ -108,12 +108,13 @@ class PersonalDataStore:
     async def erase(
         self, user_id: str, *, team_id: str | None = None, own: bool = False, cleared: bool = False
     ) -> dict[str, int]:
-        """Delete all rows of a person in one transaction; return the number of rows in each table.
+        """Erase a person's data in one transaction; return the number of deleted or changed rows in each table.
 
-        Rows that others wrote stay, even if they name the person. The person's spending of this week is kept for
-        budgets, under a pseudonym. With `own`, the person erases the data themselves, and the limits that admins have
-        set for the person stay. With `cleared`, raise NotClearedUp and erase nothing if one of the person's questions
-        is open or may have left something in Slack or at a service.
+        Most rows are deleted; some stay, without the person's id. Other people's questions stay, even if their texts
+        name the person. The person's spending of this week is kept for budgets, under a pseudonym. With `own`, the
+        person erases the data themselves, and the limits that admins have set for the person stay. With `cleared`,
+        raise NotClearedUp and erase nothing if one of the person's questions is open or may have left something in
+        Slack or at a service.
         """
         values, erased = {"user": user_id, "team": team_id}, {}
         async with self._pool.transaction() as connection:

@@ -52,10 +52,10 @@ class ServerFailed(Exception):
 
 @dataclass(kw_only=True)
 class Postmaster:
-    """The server of one data folder. Every wait ends when `stopping` returns True, since this process has to end.
+    """The server of one data folder.
 
-    `initdb` is the running program that creates a data folder, if any; `child` is the server if this process started
-    it.
+    `stopping` returns whether this process has to end; `start` then stops waiting for the server. `initdb` is the
+    running program that creates a data folder, if any. `child` is the server if this process started it.
     """
 
     pgdata: Path

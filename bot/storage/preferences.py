@@ -30,8 +30,9 @@ def _statements(
 ) -> tuple[LiteralString, LiteralString]:
     """Return the statements that read and change the settings in a table with this `key`.
 
-    Reading them blocks other changes until the end of the transaction. A setting whose new value is null is removed.
-    `by` is the column that names who has changed the settings, empty if the table has none.
+    The statement that reads the settings also blocks other changes of them until the end of the transaction. A setting
+    whose new value is null is removed. `by` is the column that names who has changed the settings, empty if the table
+    has no such column.
     """
     columns = (*key, by) if by else key
     values = ", ".join(f"%({column})s" for column in columns)
@@ -59,7 +60,7 @@ _PARTS: Mapping[type, tuple[tuple[LiteralString, LiteralString], Callable[[objec
 
 
 def app_defaults(settings: Settings) -> dict[str, str]:
-    """Return the default of each field, "on" or "off", for fields that neither a person nor a channel has set."""
+    """Return the app's own "on" or "off" for the switches that a person or a channel can set, by field."""
     switches = {
         "follow_ups": settings.follow_ups == "always",
         "history": settings.thread_history != "off",
@@ -69,7 +70,7 @@ def app_defaults(settings: Settings) -> dict[str, str]:
 
 
 class PreferenceStore:
-    """Reads and changes settings. `defaults` maps each field to its default in words, such as "on"."""
+    """Reads and changes settings. `defaults` are as in `Preferences`."""
 
     def __init__(self, pool: Pool, defaults: Mapping[str, str] = NO_PREFERENCES.defaults) -> None:
         self._pool = pool

@@ -1,4 +1,4 @@
-"""Every query on the questions table, named and described."""
+"""The queries of `QuestionStore`, and some that other modules use, named and described."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def enqueue(
 
 ASKED = f"""command = ANY(%(commands)s) AND state NOT IN ('received', 'working', 'delivering', 'failed')
             AND provider IS DISTINCT FROM '{RECORDED}'"""
-"""The condition for the questions that every statistic counts: asked of the web, and finished without a failure.
+"""The condition for the questions that statistics count: closed, not failed, and not answered by a recorded example.
 
-Wherever dollars are summed, they are the sum of `cost` in the ledger.
+Dollars in statistics do not come from these questions, but from the column `cost` of the ledger.
 """
 
 LOCK = """
@@ -85,7 +85,10 @@ conversation of the last direct message, if that is recent. Any other question c
 """
 
 _STATUS = "coalesce(%(message_ts)s, (SELECT status_ts FROM earlier))"
-"""The SQL expression for the status message of a new question: its own, or else that of the question it replaces."""
+"""The SQL expression for a new question's status message.
+
+Without a message of its own, the question takes over the status message of the question that it replaces.
+"""
 
 
 def _limits_of(team_id: LiteralString) -> LiteralString:
@@ -158,7 +161,7 @@ RECEIVE = _on_one_line(f"""
     FROM decision LEFT JOIN withdrawn w ON true,
         waits_v1(%(queue)s, priority, %(team_id)s, %(user_id)s, %(wait_seconds)s)
 """)
-"""Insert a question and its job, unless the question is known, or its asker or its thread has reached a limit.
+"""Insert a question and its job, unless the question is known, or its asker, channel or thread has reached a limit.
 
 A question is refused while its `twin`, the same question of the same person, waits for its turn. A question waits
 without a job if its asker or its workspace has enough questions in the queue. If the new question repeats an earlier
@@ -264,11 +267,11 @@ _ROW = f"""{_COLUMNS}, extract(epoch FROM clock_timestamp() - received_at)::floa
 
 
 def of_installation(team_id: LiteralString) -> LiteralString:
-    """Return the SQL condition that this process may work on a workspace's rows.
+    """Return an SQL condition that is true if this process may work on a workspace's rows.
 
-    `team_id` is a column, with the name of its table. A process with the token of one installation works only on the
-    rows of this installation. While the process does not know its installation yet, it works only if the database has
-    no installation.
+    `team_id` is an SQL expression; a column must be given with its table. A process with the token of one installation
+    works only on the rows of this installation. While the process does not know its installation yet, it works only if
+    the database has no installation.
     """
     return f"""(%(many)s
             OR %(installation)s::text IS NULL AND NOT EXISTS (SELECT FROM workspaces)
@@ -432,7 +435,7 @@ BEGIN_PART = """
     WHERE id = %(id)s AND attempt = %(attempt)s AND state IN ('working', 'delivering')
     RETURNING id
 """
-"""Record which message is about to be posted; return no row if another attempt holds the question."""
+"""Record which message is about to be posted; return no row if the question is closed or another worker claimed it."""
 
 
 def _workspace_limit(team_id: LiteralString) -> LiteralString:
@@ -448,7 +451,7 @@ _LEAVES_LANE: LiteralString = f"""
     left_lane AS (
         UPDATE procrastinate_jobs j SET queue_name = '{DEFAULT}' FROM closed
         WHERE j.status = 'todo' AND j.args ->> 'question_id' = closed.id::text)"""
-"""Free the place of a closed question in its lane. Its job remains in order to clear up, which needs no turn."""
+"""Free the place of a closed question in its lane. The question's job stays for clearing up, which needs no turn."""
 
 _HEAD: LiteralString = "queue_head_v2('', queue, surface, command)"
 
@@ -572,7 +575,7 @@ STOP = f"""
     {_LEAVES_LANE},
     {_NEXT}
 """
-"""Close a question that its asker stopped, unless it has been answered; its worker posts nothing more.
+"""Close a question of this asker as stopped, unless it has been answered; its worker posts nothing more.
 
 The response_url of the click, if there is one, then serves to replace the clicked message.
 """
@@ -606,7 +609,7 @@ ANSWERED_IN_THREAD = """
             WHERE p.team_id = %(team_id)s AND p.user_id = %(user_id)s), true)
     LIMIT 1
 """
-"""Read whether a thread has an answered question, and the settings of channel and person let a reply continue it.
+"""Return a row if a thread has an answered question, and the channel's and the person's settings allow follow-ups.
 
 A help text does not count as an answer; its `seconds` are null.
 """
@@ -629,7 +632,7 @@ ORPHANS = f"""
         FOR UPDATE OF q SKIP LOCKED)
     SELECT {enqueue("id", priority="class", queue="queue")} FROM orphans
 """
-"""Enqueue questions without a job that are open or must be cleared up."""
+"""Enqueue the questions that are open or must be cleared up, but have no job."""
 
 LEFT_OVER = f"""
     SELECT {_ROW}, uncleared_since, extract(epoch FROM now() - uncleared_since)::float8 AS uncleared,
@@ -654,7 +657,7 @@ TAKE_TURN = f"""
     SELECT rate_take_v1(%(team_id)s, %(user_id)s, %(channel_id)s, user_per_minute, channel_per_minute) <= 0 AS taken
     FROM {_limits_of("%(team_id)s")}
 """
-"""Take a turn for a request in a channel that is not a question, unless it comes too fast."""
+"""Count a request that is not a question against the rates of its person and channel, unless it comes too fast."""
 
 RATE_WAIT = f"""
     SELECT kind, extract(epoch FROM full_at - now())::float8

@@ -1,4 +1,6 @@
-"""Access to the database and to the questions table: frozen values in and out, a short transaction for each change.
+"""The pool of connections to the database, the lanes of services, the limits on questions, and the questions table.
+
+Each change of a question is a short transaction. The values that go in and come out are frozen.
 
 A pooler in transaction mode may give each transaction another connection of the server, so that prepared statements and
 LISTEN do not work. https://www.pgbouncer.org/features.html
@@ -428,7 +430,7 @@ class QuestionStore:
         If the question repeats an earlier one that is still open, the earlier one is closed, since its answer may not
         cover the new question. An open question of an earlier version of the same message is closed, too. A version
         that arrives after a later version, after the deletion of the message, or after the answer is a duplicate.
-        Characters that Postgres or UTF-8 cannot store are removed from the text. People are served in turns: the more
+        Characters that Postgres or UTF-8 cannot store are removed or replaced. People are served in turns: the more
         questions a person has in the queue, the more rounds of the queue the person's next question waits.
         """
         share = self._share if question.limited else NO_LIMITS
@@ -601,8 +603,8 @@ class QuestionStore:
     async def save_messages(self, row: QuestionRow, outcome: Outcome, *, uses: int, unconfirmed: int = 0) -> bool:
         """Save an outcome's messages and figures; return False if the claim is lost.
 
-        `uses` and `unconfirmed` are those of the first post, as in `mark_sending`. If nothing is posted, pass their
-        current values.
+        `uses` and `unconfirmed` are as in `mark_sending`, for the post of the first message. If nothing is posted, pass
+        their current values.
         """
         values = vars(outcome) | {
             "messages": Jsonb([_kept(message) for message in outcome.messages]),
@@ -677,9 +679,10 @@ class QuestionStore:
     async def withdraw(
         self, delivery_key: str, *, team_id: str, channel_id: str, thread_ts: str, user_id: str, seconds: float
     ) -> list[UUID]:
-        """Close the open question of a deleted message if it is at most `seconds` old; have an answer withdrawn.
+        """Close a deleted message's open question if it is at most `seconds` old; return the ids of closed questions.
 
-        Return the ids of the closed questions. Later deliveries of the message or of its edits are duplicates.
+        If the question was already answered or stopped, mark it, so that a worker deletes the answer or the note that
+        it was stopped. Later deliveries of the message or of its edits are duplicates.
         """
         message = {"delivery_key": delivery_key, "team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
         values = {**message, "user_id": user_id, "seconds": seconds, **self._next_limits}
@@ -694,7 +697,7 @@ class QuestionStore:
     ) -> bool:
         """Close a question of this asker as stopped; return False if it can no longer be stopped.
 
-        `response_url` is that of the click, if there is one, and serves to replace the clicked message. `change` is
+        `response_url` comes from the click, if there is one, and serves to replace the clicked message. `change` is
         recorded in the audit log; it is set if an admin stops another person's question.
         """
         values = {"id": question_id, "user_id": user_id, "response_url": response_url} | self._next_limits
@@ -705,9 +708,10 @@ class QuestionStore:
         return stopped
 
     async def enqueue_forgotten(self, connection: AsyncConnection[DictRow]) -> int:
-        """Enqueue open questions without a job, and questions whose turn has come; return their number.
+        """Enqueue the questions that are open or must be cleared up, but have no job; return their number.
 
-        Must run in the transaction that holds the lock of the sweep.
+        Before that, release waiting questions whose turn has come, and move questions that would wait too long to
+        `OVERFLOW`. Must run in the transaction that holds the lock of the sweep.
         """
         await connection.execute(queries.RELEASE, vars(self._share))
         await connection.execute(queries.OVERFLOWING, {"wait_seconds": self._wait_seconds})

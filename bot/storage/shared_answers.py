@@ -37,8 +37,8 @@ _FIND = """
 """
 """Read the shared answer, and the state of the question `awaited`.
 
-If `awaited` is null, the state is that of the question that is getting the answer. The state is 'answered' as soon as
-the question has its messages, although it may still be posting them.
+If `awaited` is null, read the state of the question that is getting the answer. The state is 'answered' as soon as the
+messages of the question are saved, although they may not be posted yet.
 """
 
 _LEAD = """
@@ -81,9 +81,9 @@ class SharedAnswers:
     """The step that answers the question `row` with an answer that the same question got in the last hour, if any.
 
     Two questions are the same only if the provider gets the same options and settings. While one question is getting
-    its answer, the same questions wait for it. If the first question fails, each waiting question asks by itself; if it
-    is stopped or its process dies, one of the waiting questions asks for all of them. Search results are not shared.
-    `on_shared` is called with the time of the shared answer.
+    the answer, questions that are the same wait for it. If the question that gets the answer fails, each waiting
+    question asks by itself. If that question is stopped or its process dies, one of the waiting questions asks for all
+    of them. Search results are not shared. `on_shared` is called with the time of the shared answer.
     """
 
     pool: Pool

@@ -72,7 +72,8 @@ class StageStore:
 class QuestionStages:
     """The stages of one question for the worker that claimed it (`perplexity.deepdive` has the protocol).
 
-    If the worker has lost its claim on the question, nothing is saved, and RequestCancelled is raised.
+    If the worker has lost its claim on the question, saving raises RequestCancelled. Then nothing is saved, except the
+    run of a question that was closed meanwhile: the clear-up cancels this run.
     """
 
     stages: StageStore

@@ -17,7 +17,7 @@ from bot.storage.questions import Pool
 STARTS_PER_MINUTE = 20
 APPENDS_PER_MINUTE = 100
 EDITS_PER_MINUTE = 46
-"""The most edits of answers per minute. Slack allows 50; the other 4 are for commands that show no text while at work.
+"""The most edits of answers per minute. Slack allows 50; 4 are left for commands that show no text while they work.
 
 For each answer that is shown by edits, one of the edits is reserved for its finished text.
 """
