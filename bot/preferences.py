@@ -1,7 +1,8 @@
-"""The settings of people, channels and workspaces: their list, from which forms and commands are built; precedence.
+"""The settings of people, channels and workspaces, their precedence, and the changes that the rules make to requests.
 
-A typed option comes first, then the person's setting, then the channel's. The workspace's rules outrank everything; the
-channel's rules outrank everything but the workspace's. There is no I/O here.
+Forms and commands are built from the tables of settings. A typed option comes first, then the person's setting, then
+the channel's. The workspace's rules outrank everything; the channel's rules outrank everything but the workspace's.
+There is no I/O here.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ MAX_INSTRUCTIONS = 1_500
 """The most characters of instructions."""
 
 MAX_PEOPLE = 50
-"""The most people who can be named."""
+"""The most people and user groups that the setting `askers` can name."""
 
 _ASKER_ID = re.compile(r"<(?:@|!subteam\^)([UWS][A-Z0-9]{1,20})(?:\|[^<>]*)?>|([UWS][A-Z0-9]{1,20})")
 _ON_OFF = {"on": N_("On"), "off": N_("Off")}
@@ -284,7 +285,7 @@ WORKSPACE = (
     _switch("store-nothing", N_("Store nothing at the search service")),
     _switch("files", _FILES),
 )
-"""The settings of the whole workspace, set by admins; a channel's can only narrow them."""
+"""The settings of the whole workspace, set by admins; the settings of a channel can only narrow them."""
 
 Part = Literal["person", "channel", "workspace"]
 """Whose settings: the name of a field of `Preferences`."""
@@ -292,13 +293,13 @@ Part = Literal["person", "channel", "workspace"]
 TABLES: Mapping[Part, Sequence[Setting]] = {"person": PERSON, "channel": CHANNEL, "workspace": WORKSPACE}
 
 EFFORT = "effort"
-"""Another word for `model`, which takes efforts only."""
+"""Another name for the setting `model`; under this name, the setting takes efforts only."""
 
 S = TypeVar("S", PersonSettings, ChannelSettings, WorkspaceSettings)
 
 
 def find_setting(settings: Sequence[Setting], name: str) -> Setting | None:
-    """Return the setting of this name; `effort` is another name for the model's."""
+    """Return the setting of this name; None if there is none. `effort` and `followups` are other names for settings."""
     word = name.casefold().replace("_", "-")
     word = {EFFORT: "model", "followups": "follow-ups"}.get(word, word)
     return next((one for one in settings if one.name == word), None)
@@ -392,7 +393,7 @@ def preferred(preferences: Preferences) -> Preferred:
 
 
 def may_ask(channel: ChannelSettings, user_id: str, *, is_admin: bool) -> bool:
-    """Return whether a person may ask in a channel; an admin always may."""
+    """Return whether a person may ask in a channel; an admin always may. Groups in `askers` are not looked up."""
     return channel.askers == EVERYONE or is_admin or (channel.askers != ADMINS and user_id in channel.askers.split())
 
 
@@ -483,7 +484,7 @@ def within_rules(
 ) -> tuple[Question, str]:
     """Return a question, changed to keep the rules, and a note for its answer, empty unless its effort was lowered.
 
-    Raises InvalidRequest for a site or a model that is not allowed.
+    Raises InvalidRequest if the model is not allowed, or none of the sites.
     """
     instructions = (
         Message(role="system", content=f"Tone and words in this {one.place}; keep all citations:\n{one.instructions}")

@@ -21,7 +21,7 @@ COMMANDS: tuple[Command[Any, Any], ...] = (
 ORDER = (
     "search", "ask", "news", "deepdive", "check", "status", "settings", "budget", "pause", "resume", "limits", "watch",
 )  # fmt: skip
-"""The order in which help, forms and Slack list commands; others follow."""
+"""The order in which help, forms and Slack list commands; other commands follow."""
 
 
 def in_order(commands: Iterable[Command[Any, Any]]) -> tuple[Command[Any, Any], ...]:

@@ -149,7 +149,10 @@ def parse(text: str) -> AskRequest:
 
 
 def standalone_about(question: str, message: str) -> str:
-    """Return a question with the beginning of the message that it is about, for a service that can only search."""
+    """Return a question with the beginning of the message that it is about, for a service that can only search.
+
+    The text is empty if the message is empty.
+    """
     return f"{question} {one_line(message)[:MAX_SEARCHED]}" if message else ""
 
 
@@ -309,9 +312,10 @@ def ending(answer: Answer, request: AskRequest, audience: Audience) -> StreamEnd
 
 
 def deeper(text: str) -> str | None:
-    """Return a text that asks the same with a higher effort; None if `text` already does, or asks an agent.
+    """Return a text that asks the same with a higher effort.
 
-    Raises UsageError if the text cannot be parsed.
+    Return None if `text` already asks for a higher effort, or asks an agent. Raises UsageError if the text cannot be
+    parsed.
     """
     request = parse(text)
     question = request.question
@@ -344,7 +348,7 @@ def prefer(request: AskRequest, settings: Preferred) -> AskRequest:
 
 
 def buttons(answer: Answer, request: AskRequest) -> AnswerButtons | None:
-    """Return the actions for the answer; None if the answer is empty."""
+    """Return the facts that decide the buttons below the answer; None if the answer is empty."""
     if not (answer.text.strip() or answer.passages):
         return None
     question = request.question

@@ -1,4 +1,4 @@
-"""Defines a command: how text becomes a request, an answer and messages, and what a command answers with."""
+"""Defines a command (how its text becomes a request, an answer and messages), and the services that it answers with."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROOT_COMMAND = "pplx"
 """The umbrella: a slash command under which every command can be typed."""
 
 MAX_QUOTED = 150
-"""How many characters of a question its pending message quotes."""
+"""The most characters of a question that are quoted in its pending message."""
 
 PARSED_TEXTS = 128
 """The number of texts whose parsed requests a command caches."""
@@ -122,7 +122,7 @@ def _itself(result: object) -> object:
 
 
 def _unknown_length(result: object) -> int:
-    """Return a large length, for results without a known one."""
+    """Return the largest possible length, for a result whose length is not known."""
     return sys.maxsize
 
 
@@ -257,7 +257,7 @@ class Command(Generic[Request, Result]):
     """Renders a failure, from the request, a sentence and a reference."""
 
     on_closed: Callable[[QuestionRow, str], Awaitable[None]] | None = None
-    """Receives Slack's error if the app may not post in the channel of a question that nobody typed."""
+    """Receives Slack's error if the app may not post in the channel of a scheduled question, such as a digest."""
 
     @property
     def example(self) -> str:
@@ -268,11 +268,11 @@ class Command(Generic[Request, Result]):
         object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))
 
     def parse_question_text(self, text: str) -> str:
-        """Return the question in a text without options; empty if it cannot be parsed or the command quotes none."""
+        """Return the question in a text, without options; empty if the text is invalid or the command quotes none."""
         return self._read(self.question_text, text)
 
     def parse_about_text(self, text: str) -> str:
-        """Return the message that the question in a text is about; empty if there is none."""
+        """Return the message that the question in a text is about; empty if there is none or the text is invalid."""
         return self._read(self.about_text, text)
 
     def _read(self, part: Callable[[Request], str] | None, text: str) -> str:
@@ -339,7 +339,7 @@ class SearchingAgent(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class DisabledAgent:
-    """Replaces an agent that is not configured; `missing` is the name of the setting."""
+    """Replaces an agent that is not configured; `missing` is the name of the setting that is not set."""
 
     missing: str
 

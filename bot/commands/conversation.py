@@ -1,4 +1,7 @@
-"""What is sent to a model with a question, and taken from its answer: earlier turns, pages, next questions. Pure."""
+"""What is sent to a model with a question, such as earlier turns and pages; the next questions in its answer.
+
+There is no I/O here.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ MAX_CHARACTERS = 12_000
 """The most characters of earlier turns that are sent: about 3,000 tokens."""
 
 MAX_REMEMBERED = 4_000
-"""The most remembered characters of one question or answer: the next question refers to its beginning."""
+"""The most remembered characters of one question or answer; the rest is cut, since people ask about the beginning."""
 
 MAX_SEARCHED = 200
 """The most characters of each of two questions that are searched together; Brave accepts 400 altogether."""
@@ -44,17 +47,18 @@ NOT_ALL_READ = "[Not all messages of this thread could be read]"
 
 
 def remember_answer(answer: Answer) -> str:
-    """Return the remembered text of an answer, without markers, since the next answer has its own numbers."""
+    """Return the remembered text of an answer, without citation markers, since the next answer has its own numbers."""
     return _cut(drop_markers(answer.text, answer.sources).strip())
 
 
 def build_messages(
     turns: Sequence[Turn], question: Message, thread: Thread = NO_THREAD, *, characters: int = MAX_CHARACTERS
 ) -> list[Message]:
-    """Return a question as messages after the turns before it; `turns` are in the order in which they were asked.
+    """Return the messages for a model: other messages of the thread, then the earlier `turns`, then the question.
 
-    The newest turns that fit are kept, and always the very newest; the model is told how many are left out. Another
-    person's question and other messages of the thread are quoted as information, not as instructions.
+    `turns` are in the order in which they were asked. The newest turns that fit are kept, and always the very newest;
+    the model is told how many are left out. Another person's question and other messages of the thread are quoted as
+    information, not as instructions.
     """
     said_before = _thread_messages(thread)
     characters -= sum(len(message.content) for message in said_before)
@@ -220,13 +224,13 @@ _OPTION = re.compile(r"(?<!\S)[-\u2010-\u2015\u2212\ufe63\uff0d]+[^\W\d_]")
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerWithNext(Answer):
-    """An answer, and a reader's likely next questions, which are empty if the model used another form."""
+    """An answer, and a reader's likely next questions; there are none if the model did not use the requested form."""
 
     next_questions: tuple[str, ...] = ()
 
 
 def take_next_questions(answer: Answer) -> AnswerWithNext:
-    """Return an answer without the block of questions at the end of its text; the result has the questions apart."""
+    """Return an answer with the questions at the end of its text moved to its `next_questions`."""
     text, begin, rest = answer.text.partition(BEGIN)
     fields = vars(answer) | ({"text": text.rstrip()} if begin else {})
     return AnswerWithNext(**fields, next_questions=_read_next(rest))

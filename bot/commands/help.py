@@ -74,10 +74,10 @@ def help_overview(
     unknown: str | None = None,
     closest: str | None = None,
 ) -> OutgoingMessage:
-    """Render the purpose of the app, in five lines, with examples to press; `slash` is the umbrella as it is typed.
+    """Render the purpose of the app, in at most five lines, with examples to press.
 
-    Only an `admin` sees the actions of admins. `unknown` is a typed word that names no command, None if there is none.
-    `closest` is a command that this word resembles, or None.
+    `slash` is the umbrella as it is typed. Only an `admin` sees the commands for admins. `unknown` is a typed word that
+    names no command, None if there is none. `closest` is a command that this word resembles, or None.
     """
     known = {command.name for command in commands}
     asked = {"search": _("lists pages"), "news": _("the day’s news"), "deepdive": _("writes a report")}
@@ -106,7 +106,7 @@ EVERY_COMMAND = "all"
 
 
 def options_button(command: str, slash: str) -> Block:
-    """Return a row with the button that shows the options of a command, or of all for `EVERY_COMMAND`.
+    """Return a row with the button that shows the options of a command, or of all commands for `EVERY_COMMAND`.
 
     `slash` is what people type for the command; for all commands, it is the umbrella as it is typed.
     """
@@ -116,7 +116,7 @@ def options_button(command: str, slash: str) -> Block:
 def options_of(commands: Sequence[Command[Any, Any]], value: str, *, admin: bool) -> list[str]:
     """Return options and examples as mrkdwn, for the commands named by the value of an `options_button`.
 
-    Many commands share options: for all commands, the examples come first, then each option once.
+    If the value names all commands, the examples come first, then each option once, since commands share options.
     """
     name, __, slash = value.partition(" ")
     if name != EVERY_COMMAND:

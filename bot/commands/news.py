@@ -48,7 +48,7 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class NewsRequest(PublicOrPrivate):
-    """A category and a topic, which is empty for any topic; `text` is both as they were typed."""
+    """A category and a topic; an empty `topic` stands for any topic. `text` is the category and the topic as typed."""
 
     category: str
     topic: str
@@ -137,7 +137,7 @@ def remember(summary: NewsSummary) -> str:
 
 
 def buttons(summary: NewsSummary, request: NewsRequest) -> AnswerButtons | None:
-    """Return the actions for the news; None if there are none."""
+    """Return the facts that decide the buttons below the news; None if there are no stories."""
     return AnswerButtons(scheduled=True) if summary.stories else None
 
 

@@ -57,7 +57,7 @@ def choose_from(choices: Sequence[str], *, meant: str | None) -> str:
 
 
 def unknown_name(name: str, names: Sequence[str]) -> str:
-    """Return the sentence that a settings file contains an unknown name, with the known names."""
+    """Return the sentence that reports an unknown name in a settings file, and lists the known names."""
     meant = closest_match(name, names)
     if meant is None:
         return _("there is no {name}; It takes {names}").format(name=repr(name), names=", ".join(names))
@@ -112,7 +112,11 @@ def is_long_option(word: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _QuoteIndex:
-    """The last places in a text at which quoted phrases can end; without a later end, none is searched for."""
+    """The last places in a text at which quoted phrases can end.
+
+    `double` is the place of the last double quote, and `single` of the last single quote that can end a value; each is
+    -1 if there is none. A phrase that begins there or later has no end, so none is searched for.
+    """
 
     text: str
     ticks: dict[int, int]
@@ -191,7 +195,7 @@ MAX_OPTIONS_LENGTH = 4_000
 _MAX_HELP_LENGTH = 100
 """The most characters of a request for help. A longer text is no such request, and is not tokenized to find out."""
 _MAX_DASHES = 20
-"""The most words of the text with a long dash at the start that may be options; further words are always text."""
+"""How many words that begin with a long dash may be options once the text has begun; later ones are always text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,11 +210,11 @@ class OptionParser:
     max_length: int = MAX_QUERY_LENGTH
 
     def find_short(self, name: str) -> Option | None:
-        """Return the option with a short form such as `-r`."""
+        """Return the option whose short form is `name`, such as `-r`; None if there is none."""
         return next((option for option in self.options if option.short == name), None)
 
     def find_long(self, name: str) -> Option | None:
-        """Return the option with a name such as `--n`; a short form may have two dashes."""
+        """Return the option called `name`, such as `--n`; a short form may have two dashes. None if there is none."""
         return next((o for o in self.options if o.name == name), None) or self.find_short(name[1:])
 
 
@@ -222,7 +226,7 @@ class Arguments:
     options: Mapping[str, tuple[str, ...]]
 
     def one(self, name: str) -> str | None:
-        """Return an option's value, None if it was not given. Raises UsageError if it has several."""
+        """Return an option's value; None if the option was not given. Raises UsageError for two different values."""
         values = dict.fromkeys(self.options.get(name, ()))
         if len(values) > 1:
             raise UsageError(_("`{option}` is given twice.").format(option=name))
@@ -443,7 +447,7 @@ def parse_nothing(name: str) -> Callable[[str], None]:
 
 
 def no_text(name: str) -> str:
-    """Return the sentence that a command takes no text."""
+    """Return the sentence that tells a person to type a command without text."""
     return _("Type `{name}` without any text after it.").format(name=name)
 
 
@@ -611,7 +615,7 @@ def capitalize_sentences(allowed: str) -> str:
 def usage_errors(text: str) -> Iterator[None]:
     """Convert an InvalidRequest, whose fields have the options' names, to a UsageError.
 
-    `text` is what the text after the options is, such as "a question"; this function translates it.
+    `text` names what people type after the options, such as "a question"; this function translates the name.
     """
     try:
         yield
@@ -642,7 +646,7 @@ def contradiction(one: Option, other: Option, why: str = "") -> UsageError:
 
 
 def value_not_allowed(option: str, value: str, *, allowed: str) -> str:
-    """Return the text that an option cannot have a value; `allowed` is a sentence without its full stop."""
+    """Return the text that rejects an option's value; `allowed` says what is allowed, without a full stop."""
     return _("`{option}` cannot be {value}. {allowed}.").format(option=option, value=value, allowed=allowed)
 
 

@@ -1,4 +1,4 @@
-"""Decides which command a slash command or a message means, whether it is small talk, and in which lane it waits."""
+"""Finds the command that a slash command or a message means, recognises small talk, and chooses a question's lane."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RoutedCommand:
 
 
 def route_slash_command(name: str, text: str, commands: Sequence[Command[Any, Any]]) -> RoutedCommand:
-    """Return the command that `/name text` means; the name may have any prefix, such as `/x-ask`."""
+    """Return the command that a slash command means; `name` may have any prefix, such as `x-` in `/x-ask`."""
     bare = name.strip().casefold()
     if command := _match_suffix(bare, commands):
         return RoutedCommand(command=command, help=is_help_request(text), rest=text, slash=name.strip())
@@ -77,7 +77,7 @@ def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -
 
 
 def _match_suffix(name: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
-    """Return the command with the longest name with which `name` ends; None if there is none."""
+    """Return the command whose name is the end of `name`; the longest name wins. None if no name fits."""
     fitting = [command for command in commands if command.has_slash_command and name.endswith(command.name)]
     return max(fitting, key=lambda command: len(command.name), default=None)
 
@@ -111,9 +111,9 @@ APP_NAME = "Web Answers"
 def route_message(text: str, commands: Sequence[Command[Any, Any]]) -> tuple[str, str]:
     """Return the name of the command that a message means, and the text for it.
 
-    A message that begins with the name of a slash command is that command if the rest can be parsed as its options and
-    text, or asks for help. Otherwise the whole message is a question for `/ask`. If `/ask` cannot parse the message
-    either, the named command gets the rest, and reports what is wrong.
+    If the first word is the name of a slash command, this command gets the rest of the message, provided that it can
+    parse the rest or that the rest asks for help. Otherwise, or without a rest, the whole message is a question for
+    `/ask`. If `/ask` cannot parse the message either, the named command gets the rest, and reports what is wrong.
     """
     name, *more = text.split(maxsplit=1) or [""]
     rest = "".join(more)
@@ -150,7 +150,7 @@ def _parses(command: Command[Any, Any], text: str) -> bool:
 
 
 NEW_CONVERSATION = "new"
-"""The text of a direct message after which the next direct message starts a new conversation."""
+"""A direct message with this text, and nothing else, starts a new conversation."""
 
 
 def begins_conversation(text: str) -> bool:
@@ -160,7 +160,7 @@ def begins_conversation(text: str) -> bool:
 
 BY_MENTION = f"@{APP_NAME}"
 IN_DIRECT_MESSAGE = ""
-"""What people type before a command in a message in a channel, and in a direct message."""
+"""What people type before the command in a message: the first in a channel, the second in a direct message."""
 
 
 def mention_line(command: Command[Any, Any]) -> str | None:
@@ -174,7 +174,9 @@ def mention_line(command: Command[Any, Any]) -> str | None:
 def usage_reply(
     text: str, command: Command[Any, Any], prefix: str, *, umbrella: str = f"/{ROOT_COMMAND}"
 ) -> OutgoingMessage | None:
-    """Return help or a usage error as the reply to a message; None if the message is a question.
+    """Return the reply to a message that is not a valid question; None for a question.
+
+    Such a message asks for help, only begins a new conversation, or has a usage error.
 
     `prefix` is `BY_MENTION` or `IN_DIRECT_MESSAGE`; `umbrella` is the slash command under which every command can be
     typed.
@@ -208,14 +210,14 @@ FIRST_CALLS: Mapping[str, CallKind] = {
     "news": "answer",
     "search": "search",
 }
-"""The kind of a command's first request to a service."""
+"""Maps the name of a command to the kind of its first request to a service."""
 
 
 def first_lane(question: NewQuestion, *, providers: Sequence[Provider], lanes: Lanes, shares: bool) -> str | None:
     """Return the lane of a question's first call for the current workspace; None if the question needs no turn.
 
-    With `shares`, answers to questions that the app itself offers are shared. Such a question takes its turn only while
-    it is worked on, since it may need no call.
+    With `shares`, answers to questions that the app itself offers are shared. Such a question may need no call, so this
+    returns None, and the question takes its turn only while a worker answers it.
     """
     kind = None if shares and is_offered(question.command, question.text) else FIRST_CALLS.get(question.command)
     first = next((one for one in providers if kind in one.capabilities), None)
@@ -253,6 +255,7 @@ class _Language:
 
     Those in `alone` are small talk by themselves; those in `around` may be added to small talk. `typos` maps misspelled
     words to `words`. `stretched` maps each word, with every run of the same letter reduced to one, to the word itself.
+    `joint` is the text between the words of a phrase.
     """
 
     alone: frozenset[str]
@@ -312,7 +315,10 @@ def is_small_talk(text: str) -> bool:
 
 
 def small_talk_kind(text: str) -> str:
-    """Return the kind of small talk: thanks, a goodbye or a greeting, in this order; empty for another kind."""
+    """Return the kind of small talk: `thanks`, `goodbye` or `greeting`; empty for any other small talk.
+
+    If the text is of several kinds, return the first in this order.
+    """
     said = unicodedata.normalize("NFKC", text).casefold()
     return next((kind for kind, words in _lists()["kinds"].items() if re.search(words, said, re.VERBOSE)), "")
 
@@ -364,13 +370,16 @@ def _language(alone: Sequence[list[str]], around: Sequence[list[str]], mistyped:
 
 
 def _japanese(*phrases: Sequence[list[str]]) -> _Language:
-    """Return a language that is written without spaces: its words are characters."""
+    """Return the phrases of Japanese. It is written without spaces, so each character counts as a word."""
     alone, around = (frozenset(_heard("".join(words)) for words in listed) for listed in phrases)
     return _Language(alone=alone, around=around, longest=max(map(len, alone | around)), joint="")
 
 
 def _typos(word: str) -> Iterable[str]:
-    """Yield each form of a word with two neighbouring letters exchanged or, if it is long, with one vowel left out."""
+    """Yield each form of a word with two neighbouring letters exchanged.
+
+    If the word is long, also yield each form without one of its vowels; the first and the last letter always stay.
+    """
     for place in range(len(word) - 1):
         yield word[:place] + word[place + 1] + word[place] + word[place + 2 :]
     if len(word) > LONG_WORD:

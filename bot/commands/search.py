@@ -115,7 +115,7 @@ def prefer(request: SearchRequest, settings: Preferred) -> SearchRequest:
 
 
 def buttons(page: SearchPage, request: SearchRequest) -> AnswerButtons | None:
-    """Return the actions for the results; None if there are none."""
+    """Return the facts that decide the buttons below the results; None if there are no results."""
     found = len(page.results.results)
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""`/pplx status`: shows admins the problems, the providers' statistics of the last day, and people's feedback."""
+"""`/pplx status`: shows admins problems, spending, limits, providers' statistics of the last day, and feedback."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class Health:
     found_by: Sequence[FindProblems]
 
     async def problems(self, team_id: str, spending: Spending) -> list[Problem]:
-        """Return the problems; those because of which nothing can be answered come first. Raises database errors."""
+        """Return the problems. Raises database errors.
+
+        Problems of the services and the budgets that keep every question from being answered come first.
+        """
         issues, silent = await self.attempts.admin_issues(), await self.attempts.silent(self.services)
         found = self._no_answers(spending, failing={*issues, *silent})
         for name, error in sorted(issues.items()):

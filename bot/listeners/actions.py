@@ -1,4 +1,4 @@
-"""Clicks on the app's messages: retry and stop, and the buttons below an answer that ask the next question."""
+"""Clicks on the app's messages: retry, stop, the buttons below an answer that ask a next question, and examples."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     deeper = asks_below(_deeper, N_("Thinking longer about {}."))
     menu(app, context, MORE, GO_DEEPER, deeper)
     menu(app, context, MORE, REGENERATE, asks_below(_same, N_("Answering {} again.")))
-    # Answers by an older version of the app have a button instead of this choice of the menu.
+    # In answers by an older version of the app, `GO_DEEPER` is a button and not a choice in the menu.
     button(app, context, GO_DEEPER, deeper)
     button(app, context, MORE_RESULTS, asks_below(_same, N_("Looking for more pages on {}.")))
     button(app, context, FOLLOW_UP, asks_below(_suggested, ANSWERING), matchers=[_is_suggested])

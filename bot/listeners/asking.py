@@ -1,4 +1,4 @@
-"""Asks questions that did not come in a message, either in a new thread of direct messages or like a slash command."""
+"""Asks a question in a new thread of the asker's direct messages; says why a question was not accepted."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Interaction:
 
     @property
     def team(self) -> str:
-        """The id of the person's workspace."""
+        """The id of the workspace under which the person's rows are saved, as `team_of` returns it."""
         return team_of(self.body)
 
     @property
@@ -227,14 +227,14 @@ def button(
     async def on_click(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         click = Click(body=body, action=action)
         reply = await _handle(click, context, handle)
-        # The home tab has no address for a reply.
+        # The home tab has no address for a reply, so the tab itself shows the text of the reply.
         told = without_blocks(reply.message).text if reply is not None and click.response_url is None else ""
         # A click in the home tab shows that the tab is open, even if the app no longer keeps it up to date.
         show = context.home_opened if click.view_id and not click.in_modal else context.home_changed
         show(click.team, click.user, told)
         if reply is not None:
             send = context.replies.replace_original if reply.replaces else context.replies.reply_privately
-            # The rest of the three seconds for the acknowledgement; a later reply is not sent.
+            # The reply must not delay the acknowledgement beyond three seconds; a reply that takes longer is not sent.
             await in_time(send(click.response_url, reply.message), REPLY_SECONDS)
             reply.after()
         await ack()

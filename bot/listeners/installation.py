@@ -304,7 +304,7 @@ class Installation:
 
     async def _read(self) -> WorkspaceRow | None:
         if self.row is None:
-            # The workspace of a token does not change.
+            # The token identifies the workspace until its id is known: a token always belongs to the same workspace.
             known = await self.workspaces.get_by_token(self.token_hash)
         else:
             known = await self.workspaces.get(self.row.identity.id)

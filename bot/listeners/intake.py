@@ -79,7 +79,7 @@ class Intake:
     """Saves questions for the listeners.
 
     `seconds` is the time for everything since the arrival of the request, including retries; `clock` is monotonic.
-    `metrics` counts each saved question, and each earlier one that is closed because it is asked again.
+    `metrics` counts each saved question, and each earlier question that is closed because the new one replaces it.
     """
 
     questions: QuestionStore
@@ -100,7 +100,7 @@ class Intake:
     async def submit(self, question: NewQuestion, *, surface: str = "") -> Insertion:
         """Save the question and its job; return the result in time for the acknowledgement.
 
-        The question is counted for the `surface`, by default its own.
+        The metrics count the question for `surface`, or for the question's own surface if `surface` is empty.
         """
         try:
             return await self.within_ack_deadline(self._submit(question, surface or question.surface))
@@ -126,9 +126,9 @@ class Intake:
                 return None
 
     async def too_fast_text(self, question: NewQuestion) -> str:
-        """Return the sentence for the asker of a question that came too fast.
+        """Return the sentence for the asker of a question that came too fast, or is waiting already.
 
-        It says how long to wait, if the database answers in time.
+        If the database answers in time, the sentence says how long to wait, or at which place the question waits.
         """
         log.info("question.too_fast", extra={"command": question.command})
         try:
@@ -209,7 +209,8 @@ async def record_stop(
 ) -> bool:
     """Close a question as stopped, and count it; return False if it is already closed.
 
-    A worker then ends the work on it and clears up. `response_url` is that of the click, if there is one.
+    A worker then ends the work on the question and clears up. `response_url` is the address for replies to the click;
+    None if nobody clicked.
     """
     if not await questions.stop(row.id, user_id=row.user_id, change=change, response_url=response_url):
         return False
@@ -351,7 +352,7 @@ class Admission:
         return self.external if of_channel is None else of_channel and row.command not in MEMBERS_COMMANDS
 
     async def admits(self, user_id: str) -> bool | None:
-        """Return whether a user may get a file; None if Slack or the database did not answer in time."""
+        """Return whether a user is answered and may get files; None if unknown, as when Slack answers too late."""
         if self.external:
             return True
         try:
@@ -380,7 +381,7 @@ class Admission:
     async def is_member(self, row: QuestionRow, user_id: str, user_team: str) -> bool:
         """Return whether a person is a full member, whose messages may be sent along with another person's question.
 
-        Return False if Slack does not answer in time; `user_team` is as in `affiliation_of`.
+        Return False if this is unknown, as when Slack does not answer in time. `user_team` is as in `affiliation_of`.
         """
         verdict = await self.affiliation_of(
             user_id, team_id=row.team_id, user_team=user_team, seconds=FILE_WAIT_SECONDS

@@ -53,7 +53,7 @@ RECENT_QUESTIONS = 100
 
 
 EDIT_SECONDS = 60.0
-"""How long after a message an edit still replaces its question, if that is unanswered; later edits have no effect."""
+"""How long after a message an edit still replaces its unanswered question. Later edits have no effect."""
 DELETE_SECONDS = 24 * 3600.0
 """How long after a message its deletion still closes the open question, or withdraws the answer."""
 
@@ -225,7 +225,7 @@ async def _receive_question(
     silent = received is Received.THREAD_FULL or (redelivered and received is Received.FAILED)
     refused = None if silent else await context.intake.refusal(received, question, not_saved=NOT_SAVED)
     if refused is not None:
-        # A reply after the three seconds of the event is not sent.
+        # The event must be acknowledged within three seconds; a notice that takes longer is not sent.
         await in_time(_send_to_asker(event, refused, context), REPLY_SECONDS)
     return BoltResponse(status=503) if received is Received.FAILED else None
 
@@ -247,7 +247,11 @@ async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
 
 
 def parse_event(body: dict[str, Any]) -> MessageEvent | None:
-    """Parse an event's envelope; return None for edits, joins, and messages of this app or of other bots."""
+    """Parse an event's envelope; return None if it contains no message to the app.
+
+    These are not messages to the app: edits, joins, messages of this app or of other bots, and messages in a channel
+    that are neither a mention nor a follow-up.
+    """
     event = body.get("event")
     if not isinstance(event, dict) or not is_by_person(event) or event.get("edited") or event.get("hidden"):
         return None
@@ -332,7 +336,7 @@ def _own_ids(body: dict[str, Any]) -> frozenset[str]:
 def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
     """Return a text without mentions of the app, and whether it had any.
 
-    If the app's `own` ids are unknown, a mention at the beginning of the text counts as one of the app.
+    If the app's `own` ids are unknown, a mention at the beginning of the text counts as a mention of the app.
     """
     ids = "|".join(map(re.escape, own)) or r"(?<=\A<@)[UW][A-Z0-9]+"
     *before, last = re.split(rf"<@(?:{ids})(?:\|[^<>]*)?>", text.strip())

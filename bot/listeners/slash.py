@@ -54,7 +54,7 @@ def register(app: AsyncApp, context: ListenerContext, *, forms: Mapping[str | No
     """Listen to every slash command; `route_slash_command` finds the app's command by the typed name.
 
     `forms` has the functions that open forms, by the name of the command; a form opens if its command is typed alone.
-    If the form cannot be opened, the reply says why, followed by the reply to a command without a form.
+    If the form cannot be opened, the reply says why, and continues as if the command had no form.
     """
 
     @app.command(ANY_COMMAND)

@@ -1,1 +1,1 @@
-"""Calls to Slack's Web API: the connection, messages, users, scopes."""
+"""Calls to Slack's Web API: the connection, messages, streams, threads, views, files, users and scopes."""

@@ -35,7 +35,7 @@ SLACK_INTERNAL_ERRORS = frozenset({"internal_error", "fatal_error"})
 
 
 def error_name(name: object) -> str | None:
-    """Return an error's name if it has the form of Slack's; None otherwise, since it may contain a secret."""
+    """Return `name` if it has the form of Slack's error names; otherwise None, since the text may contain a secret."""
     return name if isinstance(name, str) and _NAME.fullmatch(name) else None
 
 
@@ -122,7 +122,10 @@ class NoToken(SlackClientError):
 
 
 FAILURES = (SlackClientError, ClientError, TimeoutError, AttributeError)
-"""The errors of a call. The SDK raises AttributeError for a 200 of plain text (3.47, `AsyncSlackResponse.validate`)."""
+"""The errors of a call.
+
+The SDK raises AttributeError for a reply of plain text with the status 200 (3.47, `AsyncSlackResponse.validate`).
+"""
 
 TRANSIENT_ERRORS = SLACK_INTERNAL_ERRORS | {"service_unavailable", "request_timeout"}
 """Slack's transient errors."""
@@ -131,7 +134,10 @@ RATE_LIMIT_ERRORS = frozenset({"ratelimited", "rate_limited", "message_limit_exc
 """Slack's names for too many messages. https://docs.slack.dev/reference/methods/chat.postMessage#errors"""
 
 EVENT_TYPE = "answer_part"
-"""The name of the metadata of messages; it has only an id and a number, since everyone in the workspace can read it."""
+"""The event type in the metadata of the app's messages.
+
+Everyone in the workspace can read the metadata, so it contains only a question's id and the number of a part.
+"""
 
 PAGE_SIZE = 200
 MAX_PAGES = 10
@@ -288,7 +294,7 @@ class Chat:
     async def _messages(
         self, channel: str, thread_ts: str | None, since: datetime
     ) -> AsyncIterator[dict[str, Any] | None]:
-        """Yield the messages of a conversation, or of a thread, since a moment; finally None if there are too many.
+        """Yield the messages in a conversation, or in a thread, from `since` on; finally None if there are too many.
 
         Raises one of `FAILURES`.
         """

@@ -133,7 +133,7 @@ CHANNEL_HISTORY = (
 """Requested only for the features that read messages in channels."""
 
 HISTORIES = ("channels:history", "groups:history", "mpim:history")
-"""If the token has them, the app also checks in threads whether its own message arrived."""
+"""With one of these, the app also checks in threads of that kind of conversation whether its own message arrived."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Reads threads: people's messages before a question, within Slack's limits, by people who may be quoted."""
+"""Reads threads within Slack's limits, and selects the messages before a question that may be sent along with it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadReader:
-    """Reads threads. If `capped`, Slack allows one call a minute: `may_read` returns whether it is left, and takes it.
+    """Reads threads.
+
+    If `capped`, Slack allows one call a minute. `may_read` returns whether this minute's call is left, and uses it up.
 
     https://docs.slack.dev/reference/methods/conversations.replies
     """
@@ -115,7 +117,7 @@ class ThreadHistory:
     by_default: bool = True
 
     async def before(self, row: QuestionRow, answered: Sequence[str]) -> Thread:
-        """Return the messages before a question that are neither by the app nor for it.
+        """Return the earlier messages in the thread of a question, without messages by the app or to the app.
 
         `answered` are the `ts` of the questions whose answers are remembered.
         """

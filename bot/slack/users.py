@@ -1,4 +1,4 @@
-"""Slack's users: profiles with a cache, time zones, channel members, admins."""
+"""Slack's users: profiles, time zones, memberships, user groups, admins, and who may change a channel's settings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ V = TypeVar("V")
 
 
 async def shared(requests: dict[K, asyncio.Task[T]], key: K, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Return the result of `fetch`; concurrent calls for one key share one request. Raises its errors."""
+    """Return the result of `fetch`; concurrent calls for one key share one call of `fetch`, and its errors."""
 
     def on_done(task: asyncio.Task[T]) -> None:
         del requests[key]
@@ -53,7 +53,7 @@ async def shared(requests: dict[K, asyncio.Task[T]], key: K, fetch: Callable[[],
 
 
 def remember(known: OrderedDict[K, V], key: K, value: V, *, most: int) -> None:
-    """Put a value into a cache, which then keeps the last `most` values."""
+    """Put a value into a cache, and drop the oldest value if the cache then has more than `most`."""
     known[key] = value
     known.move_to_end(key)
     if len(known) > most:
@@ -61,7 +61,7 @@ def remember(known: OrderedDict[K, V], key: K, value: V, *, most: int) -> None:
 
 
 class Profiles:
-    """Reads profiles and caches the last `most`, each for its workspace. `clock` is monotonic.
+    """Reads profiles, separately for each workspace, and caches the `most` newest. `clock` is monotonic.
 
     https://docs.slack.dev/reference/methods/users.info
     """
@@ -195,7 +195,7 @@ class SlackUsers:
         account = await self._account(user_id)
         if account is not Membership.MEMBER:
             return account
-        # A closed channel is noticed when something is posted to it.
+        # If Slack does not say, the user counts as a member: a closed channel is noticed when a post to it fails.
         return Membership.NOT_IN_CHANNEL if await self.is_in_channel(user_id, channel_id) is False else account
 
     async def is_in_channel(self, user_id: str, channel_id: str) -> bool | None:
@@ -283,7 +283,7 @@ ADMIN_CACHE_SECONDS = 300.0
 
 @dataclass(frozen=True, kw_only=True)
 class Admins:
-    """Checks who is an admin; the result that a user is not an admin is cached for five minutes.
+    """Checks who is an admin; each method says how old Slack's answer may be.
 
     `named` are the ids of the people and user groups that the settings name as admins; guests in a group do not count.
     `profiles` is the shared cache; `ours` returns the installation.

@@ -47,7 +47,7 @@ class Views:
         self._sanitize = sanitize
 
     async def open(self, trigger_id: str, view: View) -> ViewResult:
-        """Open a modal within three seconds of a person's action, which `trigger_id` identifies."""
+        """Open a modal. `trigger_id` is from a person's action, and expires three seconds after the action."""
         return await self._call("views.open", trigger_id=trigger_id, view=view)
 
     async def push(self, trigger_id: str, view: View) -> ViewResult:

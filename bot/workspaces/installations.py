@@ -96,8 +96,8 @@ _NOT_REFRESHED = "UPDATE installations SET refresh_error = %(error)s WHERE id = 
 class Installed:
     """One installation, decrypted.
 
-    `seconds_left` is how long the token was valid when it was read, None for a token without an end. `provider_keys`
-    are the workspace's own keys for search services, by the service's name.
+    `seconds_left` is for how long the token was still valid when it was read, None for a token without an end.
+    `provider_keys` are the workspace's own keys for search services, by the service's name.
     """
 
     identity: Identity

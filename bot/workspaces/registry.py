@@ -64,7 +64,7 @@ CLEAN_UP_SECONDS = 60.0
 CLOSED_LATELY_SECONDS = 86_400.0
 """The clean-up is repeated until the workspace has been closed for this long.
 
-A process that starts cleans up once after every closed workspace, however long ago that was closed.
+When a process starts, it cleans up once after every closed workspace, even one that was closed long ago.
 """
 
 REFRESH_SECONDS = 7_200.0
@@ -122,7 +122,7 @@ class Workspaces:
     async def of_request(self, body: Mapping[str, Any]) -> ActiveWorkspace | None:
         """Return the installation that a verified request names; None if there is none.
 
-        Raises database errors, unless the installation was read before.
+        Raises database errors, and Undecryptable unless the installation is cached.
         """
         named = RequestOrigin.from_body(body)
         wanted = (named.enterprise_id, named.team_id) if of_organization(body) else (named.team_id, named.enterprise_id)
@@ -136,9 +136,9 @@ class Workspaces:
         return self._active(installed)
 
     async def enter_team(self, team_id: str) -> bool:
-        """Make the current task act for the installation of a workspace's question; return False if there is none.
+        """Make the current task act for the installation that serves a workspace; return False if there is none.
 
-        Raises database errors, unless the installation was read before.
+        Raises database errors and Undecryptable, unless the installation is cached.
         """
         installed = await self._get(("team", team_id), lambda: self.installations.find_by_team(team_id))
         act_for(self._active(installed) if installed is not None else None)
@@ -270,7 +270,10 @@ class Workspaces:
         return before != row or self.clock() - at >= CLEAN_UP_SECONDS
 
     async def _clean_up(self, row: WorkspaceRow) -> None:
-        """Stop the work and delete the texts of a closed installation; its own keys are used to cancel its runs."""
+        """Stop the work of a closed installation, and delete its texts if the app was uninstalled.
+
+        The installation's own keys are used to cancel its background runs, and then deleted.
+        """
         keys = await self._last_keys(row.identity)
         if runs := await self.store.stop_work(row.identity):
             with using_keys(keys):

@@ -39,9 +39,11 @@ BATCH = 50
 
 @dataclass(kw_only=True)
 class Rotation:
-    """The result: how many secrets were encrypted again or already `current`, and the places of undecryptable ones.
+    """The result of encrypting every secret with the first key.
 
-    `recorded` are the ids of the workspaces and organizations in whose audit logs the change is recorded.
+    `changed` is the number of secrets that were encrypted again, `current` of those that already had the first key.
+    `unreadable` are the places of the secrets that cannot be decrypted. `recorded` are the ids of the workspaces and
+    organizations in whose audit logs the change is recorded.
     """
 
     changed: int = 0
