@@ -1,6 +1,6 @@
 """The app's command line: `python -m bot` or `web-answers`, with `run`, `worker`, `migrate`, `doctor` and others."""
 
-# Nothing heavy is imported here, because the signal handlers must be installed before there is anything to stop.
+# Most imports are inside functions, because they are slow, and the signal handlers must be installed first.
 # `perplexity` is imported only after `wrong_package` has checked that it is this project's package.
 
 from __future__ import annotations
@@ -97,10 +97,11 @@ _NO_PLAYGROUND = (
 
 
 def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bot", exiting: bool = False) -> int:
-    """Run one command and return the exit code: 0 for success, 1 for a failure, 2 for wrong settings or arguments.
+    """Run one command and return the exit code: 0 for success, 1 for a failure, 2 for wrong settings or options.
 
-    A signal that stops `run`, `worker` or `migrate` makes it return 0; a second signal ends the process with code 130.
-    `program` is the program's name in messages. `exiting` means that the process ends as soon as this function returns.
+    Arguments that cannot be parsed raise SystemExit. If a signal stops a command of `STOPPABLE`, the exit code is 0; a
+    second signal ends the process with code 130. `program` is the program's name in messages. `exiting` means that the
+    process ends as soon as this function returns.
     """
     if (problem := wrong_package()) is not None:
         return fail(f"{program}: {problem}", code=1)

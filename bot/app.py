@@ -106,7 +106,10 @@ class _Parts:
         self.slack, self.playground = slack_connection(settings, self.brought.offers)
 
     async def open(self, conninfo: str, stack: AsyncExitStack) -> None:
-        """Open what the parts need, which `stack` closes, and build the parts that others need first."""
+        """Open what must be closed at the end, such as the pools, and build the stores and the parts for Slack.
+
+        `stack` closes everything that is opened here.
+        """
         from bot.worker.queue import JobQueue
 
         settings, opened = self.settings, stack.enter_async_context
@@ -447,9 +450,10 @@ class _Parts:
         )
 
     async def told(self, team_id: str) -> list[str]:
-        """Return the admins of a workspace who get notices first.
+        """Return the admins of a workspace who get a notice before any other admin.
 
-        People who have set budgets are told, too, unless they are no longer admins.
+        These are the people in ADMIN_USER_IDS and the members of its user groups. People who have set budgets get a
+        notice, too, unless Slack says that they are no longer admins.
         """
         setters = await self.budgets.setters(team_id)
         still = [one for one in setters if await self.admins.verify_admin(one) is not False]
@@ -511,7 +515,7 @@ class _Parts:
         )
 
     def forms(self, choices: ChoiceStore) -> Mapping[str | None, Opening]:
-        """Return, by the name of a command, the function that opens a form if the command is typed alone.
+        """Return the functions that open a form when a command is typed alone, by the name of the command.
 
         The name of the umbrella command is "" here.
         """

@@ -5,7 +5,10 @@
    rules, because an answer depends on the rules.
 3. Redaction. It is the last step to change a text, and no command can leave it out.
 
-These steps surround the fallback chain, the agent and the source of posts. The fourth step is further inside:
+All three steps surround the fallback chain that answers questions. The agent and the providers of deep dives have no
+sharing. The source of posts, and the model that only reads a given text, have redaction alone.
+
+The fourth step is further inside:
 
 4. The budget. This step surrounds each paid provider of the chain, so that every attempt counts. It also surrounds the
    source of posts and the agent's model. It reserves each paid call in the ledger before the call is sent, and settles
@@ -67,7 +70,7 @@ from perplexity.types import Answer, Query, Question, SearchResults
 from perplexity.x_posts.types import PostSource
 
 OnReply = Callable[[Query | Question, Reply], None]
-"""A function that is called with the request, as it was sent, and the reply, for each reply that is paid for."""
+"""A function that is called for each reply of a paid service, with the request as it was sent, and the reply."""
 
 SPENDING_PAUSED = N_("An admin has paused all paid searches, so I can’t answer now. Ask again when they are resumed.")
 BUDGET_UNKNOWN = N_("I can’t reach my database, so I can’t check the budget. Ask again in a minute.")
@@ -76,12 +79,12 @@ THOUGHT_QUICKLY = N_("I thought quickly instead of longer: the rest of the budge
 AWAY_SECONDS = 5.0
 """How long a call waits for the database.
 
-A service's time to answer is longer, so that a wait for the database does not make the service count as slow.
+This is shorter than the time limits of the services, so that no service counts as slow because of the database.
 """
 
 
 class Chain:
-    """The only access to the services: `within` puts the first three steps around each of them."""
+    """The only access to the services; `within` puts the rules, sharing and redaction around them."""
 
     def __init__(
         self, services: Services, *, redactor: Redactor = NO_REDACTION, reasoning_effort: Effort = "medium"
@@ -91,8 +94,9 @@ class Chain:
         self._reasoning_effort = reasoning_effort
 
     def within(self, rules: Sequence[Rules] = NO_PREFERENCES.rules, *, sharing: Sequence[Step] = ()) -> Services:
-        """Return the services for a question asked under these rules; `sharing` has the steps that share answers.
+        """Return the services for a question under these rules.
 
+        `sharing` has the question's own steps, which share an answer or add the question's files to its requests.
         The rules do not apply to `Services.model`: it only reads a given text, which was found within the rules.
         """
         restricting: list[Step] = []
@@ -130,7 +134,7 @@ class SteppedAgent:
     steps: Sequence[Step]
 
     async def answer(self, question: Question) -> Answer:
-        """Answer within the steps. Raises PerplexityError."""
+        """Return the agent's answer, with the steps around the agent's call. Raises PerplexityError."""
         return await ask(self.steps, question, self.agent.answer)
 
 
@@ -159,10 +163,11 @@ def posts_within_budget(posts: PostSource | None, meter: Meter | None) -> PostSo
 
 @dataclass(frozen=True, kw_only=True)
 class Metering:
-    """The step that books the calls of the service `name`. Near the end of a budget, it lowers the effort.
+    """The step that books the calls of the service `name`.
 
-    `effort` is the effort of all calls, empty if each call has its own. `announced` calls are reserved when their
-    request is about to be sent. `resumes` is whether the service can resume a background run.
+    If a budget does not cover a call with reasoning, the question is asked without reasoning. `effort` is the effort of
+    all calls, empty if each call has its own. If `announced` is set, a call is reserved when its request is about to be
+    sent, otherwise when the call begins. `resumes` is whether the service can resume a background run.
     """
 
     meter: Meter
@@ -173,7 +178,7 @@ class Metering:
     reasoning_effort: Effort = "medium"
 
     async def around(self, request: Request, call: Call[Request]) -> Replies:
-        """Reserve the call, make it, and settle it. Raises NotPermitted before anything is sent."""
+        """Reserve the call, make it, and settle it. Raises SpendingRefused if the ledger refuses it."""
         effort = self._effort(request)
         paid = self._paid(request, effort)
         try:
@@ -237,7 +242,7 @@ class Meter:
     async def reserve(
         self, provider: str, effort: str, *, resumes: bool = False, request: SentRequest | None = None
     ) -> UUID:
-        """Reserve a call, save the `request` that it is about to send, and return its id.
+        """Reserve a call, save the `request` that is about to be sent for it, and return the reservation's id.
 
         Raises SpendingRefused, and RequestCancelled if this worker has lost its claim on the question.
         """
@@ -283,7 +288,7 @@ class Meter:
                 raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort, fits=await self._fits(wanted)))
 
     async def _fits(self, wanted: Reservation) -> str:
-        """Return the highest effort that a person may choose and the budget still covers; empty if there is none."""
+        """Return the highest of the cheaper efforts that the budget still covers; empty if none is known."""
         cheap = cheaper(wanted.effort)
         with suppress(LedgerAway):
             fitting = await self.ledger.fitting(wanted, cheap) if cheap else ()
@@ -325,8 +330,8 @@ class PaidCall:
 
     An `announced` call is reserved when its request is about to be sent, any other call when the block begins. A call
     that `resumes` a run is reserved at once, too: the run was started earlier, so no request announces it. A
-    PerplexityError in the block settles the call as failed. If the block leaves the call unsettled, it counts as cut
-    off.
+    PerplexityError in the block settles the call as failed. A call that is not settled at the end of the block counts
+    as cut off.
 
     `id` is the id of the open reservation in the ledger, None if there is none. `was_granted` is whether any
     reservation was granted. `known` is the service's charge for the earlier requests, in micro-dollars.
@@ -354,7 +359,7 @@ class PaidCall:
         self._end("cut")
 
     async def before_sending(self, request: SentRequest) -> None:
-        """Reserve an announced call, and save the request. Raises SpendingRefused."""
+        """Reserve the call and save its request, unless the call is already reserved. Raises SpendingRefused."""
         if self.id is None:
             await self._reserve(request)
 
@@ -403,13 +408,13 @@ def is_free(error: PerplexityError) -> bool:
 
 
 _NOISE = Decimal("1e-10")
-"""The size of the smallest unit on an invoice, which is xAI's. Smaller amounts only come from adding floats."""
+"""The smallest unit of a price, in dollars, which xAI uses. Smaller amounts only come from adding floats."""
 
 
 def micros(dollars: float) -> int | None:
     """Return a service's charge in micro-dollars, rounded up; None if it cannot be the price of a call.
 
-    A charge below 0, above `MAX_DOLLARS` or that is not a number cannot be a price.
+    A charge cannot be a price if it is negative, above `MAX_DOLLARS`, or not a number.
     """
     if not 0 <= dollars <= MAX_DOLLARS:
         return None

@@ -1,7 +1,7 @@
 """Shared parts of the subcommands of `python -m bot`: their arguments, the database, printing, and stopping.
 
-The first stop signal ends the process gracefully within a time limit, and a second one ends it at once. Nothing heavy
-is imported here, because the signal handlers must be installed before there is anything to stop.
+The first stop signal ends the process gracefully within a time limit, and a second one ends it at once. Most imports
+are inside functions, because they are slow, and the signal handlers must be installed first.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def open_database(settings: Settings, stop: StopSignals | None = None) -> Iterat
 
 
 async def update_database(conninfo: str, *, tell: Callable[[str], None]) -> int:
-    """Return the number of migrations that were applied; `tell` reports a database newer than this version."""
+    """Apply the missing migrations and return their number; `tell` reports a database newer than this version."""
     from bot.storage.migrate import database_is_newer, migrate
 
     applied = await migrate(conninfo)
@@ -80,7 +80,7 @@ async def update_database(conninfo: str, *, tell: Callable[[str], None]) -> int:
 
 @contextmanager
 def open_migrated(settings: Settings) -> Iterator[str]:
-    """Yield the address of the database, which is up to date."""
+    """Bring the database up to date, and yield its address."""
     with open_database(settings) as (conninfo, _):
         asyncio.run(update_database(conninfo, tell=say_aside))
         yield conninfo

@@ -148,10 +148,11 @@ def is_refusal(error: Exception) -> bool:
 
 
 def is_retryable(error: PerplexityError) -> bool:
-    """Return whether asking the same again may help; False for `Refused`, and for a paid search without results.
+    """Return whether asking the same again may help.
 
-    Repeating a free search in which no service found anything may help: a service that is used without a key also
-    returns no results if it refuses to search.
+    This is False for `NothingFound`, for `Refused` except `BudgetUnknown`, and if no service found anything in a paid
+    search. A free search may find something later: a service that is used without a key also returns no results if it
+    refuses to search.
     """
     if isinstance(error, BudgetUnknown):
         return True

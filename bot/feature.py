@@ -1,4 +1,7 @@
-"""The interface of features: parts of the app in folders of their own, which the core uses only through it."""
+"""The interface through which the core uses features.
+
+A feature is a part of the app in a folder of its own. The core uses it in no other way.
+"""
 
 from __future__ import annotations
 

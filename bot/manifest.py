@@ -51,7 +51,7 @@ SHORTCUTS: tuple[Shortcut, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Offers:
-    """The ways to start the app: commands, in order, and shortcuts."""
+    """What people can use in Slack: the commands, in their order, and the shortcuts."""
 
     commands: tuple[Command[Any, Any], ...] = COMMANDS
     shortcuts: tuple[Shortcut, ...] = SHORTCUTS
@@ -115,7 +115,7 @@ def manifest(
     features: Features = NO_FEATURES,
     oauth: bool = False,
 ) -> dict[str, Value]:
-    """Return the manifest; every name carries the prefix."""
+    """Return the manifest; the name of every slash command begins with `prefix`."""
     address = "" if url is None else f"{url.rstrip('/')}/slack"
     request_url: dict[str, Value] = {"request_url": f"{address}/events"} if address else {}
     # The one address to which Slack may send a person who installs the app.

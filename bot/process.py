@@ -104,7 +104,7 @@ class Application:
             await asyncio.gather(*map(_cancel_until_done, written))
 
     async def _start_unless_stopped(self, stop: asyncio.Event) -> bool:
-        """Start accepting requests; return False if `stop` is set before Slack has answered."""
+        """Start accepting requests; return False if `stop` is set before requests are accepted."""
         starting, stopped = asyncio.create_task(self._start()), asyncio.create_task(stop.wait())
         await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()

@@ -181,7 +181,10 @@ async def check_models(providers: Sequence[Provider]) -> None:
 
 
 def slack_connection(settings: Settings, offers: Offers) -> tuple[SlackConnection, Playground | None]:
-    """Return the connection to a real Slack and None, or the connection to a new playground and that playground."""
+    """Return the connection to Slack, and None.
+
+    If no workspace is configured, create a playground; return the connection to the playground, and the playground.
+    """
     if settings.slack_configured:
         slack = SlackConnection(
             bot_token=_secret_value(settings.slack_bot_token),

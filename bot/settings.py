@@ -459,7 +459,7 @@ class Settings(_ProviderSettings):
 
     @property
     def agent_key(self) -> str | None:
-        """The key for the agent's model: AGENT_API_KEY or, at OpenRouter, the key that is used for answers."""
+        """The key for the agent's model: AGENT_API_KEY, or OPENROUTER_API_KEY if the model is at OpenRouter."""
         shared = self.provider_keys.get("openrouter") if _is_openrouter(self.agent_base_url) else None
         return self.agent_api_key.get_secret_value() if self.agent_api_key is not None else shared
 
@@ -539,7 +539,7 @@ def read_settings() -> tuple[Settings, Mapping[str, str]]:
 
 
 def unreadable(problems: Mapping[str, str]) -> Mapping[str, str]:
-    """Return only the problems with the values of settings, and not the problems that a setting is missing."""
+    """Return the `problems` without those that only say that a setting is missing."""
     return {name: text for name, text in problems.items() if not text.startswith(f"{name.upper()} is missing")}
 
 

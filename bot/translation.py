@@ -85,7 +85,7 @@ def number(value: float) -> str:
 
 
 def figures(text: str) -> str:
-    """Return a text in English, such as "1,234.5 s", with the separators of the current task's language."""
+    """Replace the separators of an English text, such as "1,234.5 s", by those of the current task's language."""
     language = current_scope().language
     return text.translate(str.maketrans(",.", get_group_symbol(language) + get_decimal_symbol(language)))
 

@@ -1,4 +1,4 @@
-"""Run checks with timeouts and render their findings as a report."""
+"""Checks and findings: their types, the run of all checks with time limits, and the report for a terminal."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def exit_code(findings: Sequence[Finding]) -> int:
 
 
 def render(findings: Sequence[Finding], *, symbols: bool) -> str:
-    """Render the report, with the summary last. With `symbols`, for a terminal, severities are symbols, else words."""
+    """Render the report, with the summary at the end. Severities are words or, with `symbols`, signs for a terminal."""
     lines = [line for finding in findings for line in finding_lines(finding, symbols=symbols)]
     return "\n".join([*lines, "", _summary(findings)]) + "\n"
 
@@ -157,9 +157,9 @@ def settings_findings(settings: Settings, errors: Mapping[str, str]) -> tuple[Fi
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """The input of checks: the settings, and the names of the invalid ones.
+    """The input of checks.
 
-    `now` returns seconds since 1970.
+    `invalid` has the names of the settings that are wrong or missing. `now` returns seconds since 1970.
     """
 
     settings: Settings

@@ -32,7 +32,7 @@ def embedded_findings(settings: Settings) -> Sequence[Finding]:
         text, _, fix = str(error).partition(". ")
         return [failure(f"{text}.", fix=fix)]
     folder = Path(settings.data_dir).absolute()
-    # A folder that does not exist yet is made in the nearest one above it that does.
+    # If the folder does not exist, the app creates it, so the nearest existing folder above it must be writable.
     while not folder.exists():
         folder = folder.parent
     if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
@@ -134,7 +134,7 @@ async def _schema(connection: AsyncConnection) -> list[Finding]:
 
 
 async def _check_writable(connection: AsyncConnection) -> Finding:
-    """Check that the database can be written to: create a table and roll back. Replicas and read-only roles refuse."""
+    """Check that the database can be written to, as a replica cannot: create a table, then roll back."""
     try:
         await connection.execute("CREATE TABLE doctor_was_here (nothing int)")
         await connection.rollback()
@@ -153,7 +153,7 @@ _ERRORS = {
 
 @reading_database
 async def check_recent_errors(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return the providers' failures of the last day."""
+    """Return a warning for each provider whose last request, within a day, failed with an error that needs an admin."""
     found = await read_admin_issues(connection)
     findings = []
     for provider, error in sorted(found.items()):
@@ -228,7 +228,7 @@ async def check_retention(context: Context, connection: AsyncConnection[DictRow]
 
 @reading_database
 async def check_limits(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return a finding for each limit of calls to a service, a warning if other programs use the same key."""
+    """Return a finding for each limit of calls to a service. It is a warning if other programs use the same key."""
     keys = context.settings.provider_keys
     lanes = [lane_name(PROVIDERS[name].title, kind, key) for name, key in keys.items() for kind in get_args(CallKind)]
     uses = await read_uses(connection, lanes)

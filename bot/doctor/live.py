@@ -1,6 +1,7 @@
-"""Checks that need the real services: Slack, in one thread that is deleted at the end, and the providers.
+"""Checks that need the real services: Slack, in one thread, and the providers.
 
-docs/assumptions.md gives the purpose of each check. `blocks.validate`, which takes no token, is not counted as a call.
+The thread is deleted at the end, unless it is to be kept. docs/assumptions.md gives the purpose of each check.
+`blocks.validate`, which takes no token, is not counted as a call.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from perplexity.scope import RequestLog, SentRequest, logged_requests
 from perplexity.types import Done, Message, Query, Question, RunStarted, TextDelta
 
 MAX_SLACK_CALLS, MAX_CHECKING_CALLS = 40, 27
-"""The most calls to Slack in a run, and the most in its checks. The rest is for deleting what the checks posted."""
+"""The most calls to Slack in a whole run, and the most before its end, when the posts are deleted."""
 
 MAX_PROVIDER_CALLS = 8
 
@@ -370,7 +371,10 @@ def _checks(providers: Sequence[Provider]) -> Iterator[tuple[str, Check]]:
 
 
 async def check_live(run: LiveRun) -> Sequence[Finding]:
-    """Try everything and return the findings. All posts are deleted at the end, even if the run is cancelled."""
+    """Run every check and return the findings.
+
+    Unless `run.keep` is set, the posts are deleted at the end, even if the run is cancelled.
+    """
     settings = run.settings
     config = replace(provider_config(settings), retry=RetryPolicy(attempts=1))
     async with (

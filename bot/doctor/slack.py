@@ -92,7 +92,10 @@ _USED = "SELECT EXISTS (SELECT FROM last_choices) AS shortcuts, EXISTS (SELECT F
 
 @reading_database
 async def check_shortcuts(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return whether people have used the shortcuts and the Home tab; no method of Slack says if the app has these."""
+    """Return findings on whether people have used the shortcuts and the Home tab.
+
+    No method of Slack says whether the app has shortcuts and a Home tab.
+    """
     if not context.settings.slack_configured:
         return []
     there = await (await connection.execute(_USED)).fetchone() or {}
@@ -111,7 +114,7 @@ async def check_shortcuts(context: Context, connection: AsyncConnection[DictRow]
 
 
 CONNECTION_ERRORS = (*FAILURES, ConnectionFailed)
-"""Errors of a missing connection, of a proxy that cannot be used, and of an answer that does not come from Slack."""
+"""Errors of a call: no connection, an unusable proxy, an answer that is not Slack's, or an error that Slack names."""
 
 INVALID_ANSWERS = (SlackClientError, AttributeError)
 """The `CONNECTION_ERRORS` that the SDK raises if something other than Slack answers."""

@@ -82,7 +82,7 @@ def with_examples(
 ) -> tuple[Command[Any, Any], ...]:
     """Return the commands, changed to replay the examples, and to ask for a key if no service can be reached.
 
-    The `plain` commands answer the examples; they use no service of the process.
+    The `plain` commands answer the examples, since they need no store or other part of the process.
     """
     recorded = {command.name: command for command in plain}
     return tuple(_with_examples(command, recorded.get(command.name, command), pause=pause) for command in commands)

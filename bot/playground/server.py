@@ -62,7 +62,7 @@ def names_loopback(host: str) -> bool:
 def is_same_origin(headers: CIMultiDictProxy[str], *, scheme: str) -> bool:
     """Return whether a request comes from the page itself, by headers that no script can change.
 
-    Whole origins are compared: scheme, host and port. `scheme` is that of the request.
+    Whole origins are compared: scheme, host and port. `scheme` is the request's scheme.
     https://html.spec.whatwg.org/multipage/browsers.html#same-origin
     """
     hosts, origins = headers.getall("Host", []), headers.getall("Origin", [])
@@ -73,7 +73,7 @@ def is_same_origin(headers: CIMultiDictProxy[str], *, scheme: str) -> bool:
 
 
 Refuse = Callable[[web.Request], str]
-"""A rule of access: it returns why a request is refused, empty if it is not."""
+"""A rule of access. It returns the reason why a request is refused, or an empty text if the request is allowed."""
 
 
 def guarded(handler: Handler, *rules: Refuse) -> Handler:
@@ -87,7 +87,7 @@ def guarded(handler: Handler, *rules: Refuse) -> Handler:
 
 
 def refuse_other_pages(request: web.Request) -> str:
-    """Refuse readers of the stream and files other than the page itself and programs that are no browsers."""
+    """Refuse requests of other sites' pages; the playground's own page and programs without a browser are served."""
     may_read = request.headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
     return "" if may_read else ONLY_THE_PAGE
 
@@ -140,11 +140,11 @@ class Playground:
     """A small Slack for one person on this machine.
 
     `origin` is the address of the app and these routes, such as `http://127.0.0.1:3000`; the base of the Slack API is
-    `<origin>/playground/api/`. `clock` returns seconds since 1970, `prompts` are the recorded examples that the page
-    offers, `shortcuts` the entries of the app's manifest, which also says whether there is a `home_tab`. Unless
-    `allow_any_host`, only loopback names are served. The `signing_secret` also signs the response_urls, and the page's
-    token is derived from it; if the secret is the same after a restart, both stay valid. The newest messages are read
-    from the file `saved`, and saved there.
+    `<origin>/playground/api/`. `clock` returns seconds since 1970, and `prompts` are the recorded examples that the
+    page offers. `shortcuts` are the shortcuts in the app's manifest, and `home_tab` is whether the manifest has a home
+    tab. Unless `allow_any_host`, only loopback names are served. The `signing_secret` also signs the response_urls, and
+    the page's token is derived from it; if the secret is the same after a restart, both stay valid. The newest messages
+    are read from the file `saved`, and saved there.
 
     The page and its requests need a cookie, which the page's `address` sets.
     """

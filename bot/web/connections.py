@@ -17,7 +17,7 @@ CLOSING_SECONDS = 1.0
 """How long a handler may take to answer that the body arrived too slowly."""
 
 MAX_CONNECTIONS = 1000
-"""The limit on open connections, however many files the process may open."""
+"""The highest limit on open connections, even if the process may open very many files."""
 
 BUSY_RESERVE = 16
 """How many connections above the limit are accepted while all connections are handling requests."""
@@ -61,7 +61,7 @@ class Connections:
         self._waiting: dict[Connection, None] = {}
 
     def watch(self, protocol: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
-        """Return a factory that wraps each protocol of `protocol` in a `Connection`."""
+        """Return a factory that wraps each protocol that `protocol` makes in a `Connection`."""
         return lambda: Connection(protocol(), self)
 
     @web.middleware
@@ -81,7 +81,10 @@ class Connections:
             connection.finish_request()
 
     def add(self, connection: Connection) -> None:
-        """Add a new connection; at the limit, close the one that has waited longest."""
+        """Add a new connection; above the limit, close the connection that has waited longest.
+
+        If no connection is waiting, the new connection is closed only if `BUSY_RESERVE` is used up, too.
+        """
         self._open.add(connection)
         if len(self._open) > self._most:
             oldest = next(iter(self._waiting), None)

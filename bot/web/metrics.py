@@ -1,4 +1,4 @@
-"""The metrics that Prometheus reads on `/metrics`: counts, seconds and dollars, no names and no texts."""
+"""The metrics that Prometheus reads on `/metrics`: counts, seconds and dollars, no names of people and no texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP server with its health and metrics pages."""
+"""The HTTP server, with the health pages, the metrics page and security.txt."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ async def _missing(request: web.Request) -> web.Response:
 
 
 class _MalformedRequests(logging.Filter):
-    """Logs a malformed request as refused; as an error, it would have a traceback with the request's data."""
+    """Logs a malformed request as refused, instead of as an error, whose traceback would contain the request's data."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return False for a record about a malformed request, which is logged here; True for any other record."""

@@ -164,7 +164,7 @@ def is_slack_body(body: Mapping[str, Any]) -> bool:
 
 
 def _is_object(value: object) -> bool:
-    """Return whether every field for a person, a team, a channel or a time has the form that Slack sends."""
+    """Return whether a value is an object whose fields named in `_CHECKS` have the form that Slack sends."""
     if not isinstance(value, Mapping):
         return False
     return all(check(value[name]) for name, check in _CHECKS.items() if name in value)

@@ -24,8 +24,9 @@ class AdminNotices:
     """Sends notices to admins.
 
     `admins` returns the admins of a workspace who are informed first. If none of them can be reached, the admins from
-    `other_admins` are informed; it returns None if Slack does not say who they are. `enter` is as in `QuestionWorker`:
-    it makes the task act for a workspace in Slack. `language` returns the language of a person.
+    `other_admins` are informed; it returns None if Slack does not say who they are. `enter` makes the task act for a
+    workspace in Slack, and returns False if the workspace does not have the app. `language` returns the language of a
+    person.
     """
 
     chat: Chat
@@ -37,8 +38,9 @@ class AdminNotices:
     async def tell(self, team_id: str, text: Callable[[], str], about: str) -> bool | None:
         """Send a notice; return whether an admin got it, None if none got it but a later attempt may succeed.
 
-        `text` is called for each admin, and returns the notice as mrkdwn in the admin's language. If the workspace does
-        not have the app, nobody has to be informed; return True. Raises database errors.
+        `text` is called for each admin, and returns the notice as mrkdwn in the admin's language. `about` names the
+        kind of notice in the message's metadata. If the workspace does not have the app, nobody has to be informed;
+        return True. Raises database errors.
         """
         try:
             if not await self.enter(team_id):

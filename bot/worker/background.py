@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundTasks:
-    """Runs work in background tasks; on exit, waits a second for unfinished tasks, then cancels them.
+    """Runs work in background tasks; on exit, waits at most a second for unfinished tasks, then cancels them.
 
     The work must raise nothing.
     """
@@ -124,8 +124,8 @@ async def _cancel_run(providers: Sequence[Provider], run_id: str) -> PerplexityE
 class FileUploader:
     """Sends files in the background, since Slack's three calls take longer than the acknowledgement of a click may.
 
-    `granted` are the workspaces whose bot tokens are known to have the scope. `admits` returns whether a user may get a
-    file, None if that is unknown. `requests` records each request for a file.
+    `granted` are the workspaces whose bot tokens are known to have the scope `files:write`. `admits` returns whether a
+    user may get a file, None if that is unknown. `requests` records each request for a file.
     https://docs.slack.dev/reference/methods/files.completeUploadExternal
     """
 
@@ -158,7 +158,8 @@ class FileUploader:
     ) -> None:
         """Send a file to a user as a direct message.
 
-        `on_failure` is called if the file cannot be sent, `on_refusal` if the person is not a member.
+        `on_refusal` is called if the user may not get files. `on_failure` is called if that is unknown, or if the file
+        cannot be sent.
         """
         match await self.admits(user_id):
             case True:

@@ -33,15 +33,16 @@ CLAIMED_AND_CLOSED = 2
 class ClearUp:
     """Removes the remains of a closed question, in Slack and at the services.
 
-    An action that closes a question from outside sets `uncleared_since` in the same transaction: a click on Stop,
-    Slack's own stop, an edit, "Ask again", the deletion of its message, the erasure of its asker's data. The deletion
-    of a message that was already answered sets it, too. The worker that loses the question clears up. If no worker had
-    claimed the question, or its worker dies, the sweep enqueues the question again, and the worker that finds it closed
-    clears up.
+    These actions close a question from outside, and set `uncleared_since` in the same transaction: a click on Stop,
+    Slack's own stop, an edit, "Ask again", the deletion of the question's message, the erasure of its asker's data. The
+    deletion of a message that was already answered sets `uncleared_since`, too. The worker that loses the question
+    clears up. If no worker had claimed the question, or its worker dies, the sweep enqueues the question again, and the
+    worker that finds it closed clears up.
 
     - Its background runs are cancelled.
-    - Its streams are ended, including one whose start got no clear reply. Those of a withdrawn question are deleted.
-      Below those of a stopped question, a note says that it was stopped, unless its worker has already said so.
+    - Its streams are ended, including one whose start got no clear reply. The streams of a withdrawn question are
+      deleted. Below the streams of a stopped question, a note says that the question was stopped, unless its worker has
+      already said so.
     - Its status message is deleted if the question was withdrawn, or has streams. Otherwise the message says that the
       question was stopped. A message that another question has taken over stays as it is.
     - The message of a slash command is changed in the same way, by the response_url, which is deleted afterwards.

@@ -78,7 +78,7 @@ class GivenFiles:
         )
 
     async def around(self, request: Request, call: Call[Request]) -> Replies:
-        """Make the call with the files, except a search, and note the answer for `line`."""
+        """Add the files to the request, unless it is a search; make the call, and keep the answer for `line`."""
         if not isinstance(request, Query):
             request = replace(request, attachments=self.attachments)
         async with aclosing(call(request)) as replies:
@@ -117,7 +117,7 @@ class QuestionFiles:
 
     @asynccontextmanager
     async def given(self, row: QuestionRow) -> AsyncIterator[GivenFiles]:
-        """Read the files of a question that has some, if that is allowed, and yield the step.
+        """Read a question's files, if this is allowed, and yield the step that gives them to the model.
 
         The files are in memory during the block.
         """

@@ -60,9 +60,10 @@ POLL_SECONDS = 0.5
 """The longest pause between two checks for jobs, since a notice of a new job can be missed during a check."""
 
 SPREAD = 0.3
-"""The random part of the pause `POLL_SECONDS`, and of a wait for a turn.
+"""The share of the pause `POLL_SECONDS` that is random.
 
-Without it, of two processes with the same pace, the same one would always be first.
+At most a tenth of this number, in seconds, is added to a wait for a turn. Without a random part, the same one of two
+processes with the same pace would always be first.
 """
 
 TAKEN_AT_ONCE = 8
@@ -73,10 +74,10 @@ MAX_PAUSE_SECONDS = 1.0
 FOREVER_SECONDS = 1e9
 
 NO_WORKER = 0
-"""The id that stands for a worker if a job has none."""
+"""The id of the worker, as it is reported for jobs that have no worker."""
 
 STOP_SECONDS = 3.0
-"""How long a worker may take to return its jobs when its time is over. It cannot do so without the database."""
+"""How long a stopping worker may take to return its jobs after `drain_seconds`; the database may be unavailable."""
 
 NOT_OURS_SECONDS = 5
 """How long a question that only another process can answer stays in the queue before the next attempt.
@@ -88,7 +89,7 @@ A random part of a second is added; otherwise, of two processes with the same pa
 class RequeueOnShutdown(BaseRetryStrategy):
     """Returns a job to the queue if a shutdown cancelled it, another process must do it, or clearing up is unfinished.
 
-    After an error, a job is never returned. `chance` returns a number from 0 to 1.
+    After any other error, the job is not returned. `chance` returns a number from 0 to 1.
     """
 
     def __init__(self, *, chance: Callable[[], float] = random) -> None:
@@ -206,7 +207,7 @@ class RetryingJobManager(JobManager):
         return list(self._running)
 
     def _wake_in(self, seconds: float) -> None:
-        """Make the worker check again when the next turn is free."""
+        """Make the worker check again in about `seconds`, when the next turn is free."""
         if self._wake is not None:
             self._wake.cancel()
         self._wake = asyncio.get_running_loop().call_later(seconds + 0.1 * SPREAD * self.chance(), self._look_again)
@@ -445,7 +446,7 @@ class JobQueue:
             log.warning("job.rescued", extra={"count": forgotten})
 
     async def _replace(self, connection: AsyncConnection[DictRow], *, worker: int, heartbeat: datetime) -> None:
-        """Replace a dead worker's jobs by new ones, so that a worker that was only suspended cannot finish the old."""
+        """Replace a dead worker's jobs by new jobs; a worker that was only suspended cannot finish the old ones."""
         values = {"worker": worker, "heartbeat": heartbeat}
         query = _TAKE_OWNERLESS if worker == NO_WORKER else _TAKE
         for row in await (await connection.execute(query, values)).fetchall():

@@ -179,7 +179,7 @@ class CommandRunner:
         allowed = await self.admins.may_ask(channel, row.user_id)
         if allowed:
             return None
-        # In a channel, too, only the asker sees the sentence.
+        # The sentence is in the asker's language, because only the asker sees it, even in a channel.
         speak(await self.language(row.user_id))
         sentence, error = (
             (ALLOWED_UNKNOWN, "AskerNotChecked") if allowed is None else (NOT_ALLOWED_HERE, "NotAllowedHere")
@@ -190,7 +190,7 @@ class CommandRunner:
 
     def shows_text(self, row: QuestionRow) -> bool:
         """Return whether the answer's text can be shown while it is written."""
-        # The first line of an answer with files says what became of them, and is known only at its end.
+        # The first line of an answer with files says what became of the files, which is known only at the answer's end.
         return self.commands[row.command].ending is not None and not row.files
 
     def placeholder(self, row: QuestionRow) -> OutgoingMessage:
@@ -340,8 +340,8 @@ class CommandRunner:
         """Run the command; if the budgets could not be read, repeat it as soon as the database is back.
 
         The reply has to wait for the database anyway. Raises BudgetUnknown if the database is unavailable for very
-        long, or if a request was already sent, which would be paid for again. A command that saves its stages is
-        repeated even after a request, since a saved stage is not paid for again.
+        long, or if a request was already sent, because repeating the command would pay for that request again. A
+        command that saves its stages is repeated even after a request, since a saved stage is not paid for again.
         """
         for _attempt in range(BUDGET_TRIES):
             try:
@@ -484,7 +484,7 @@ class CommandRunner:
     async def _earlier_turns(self, row: QuestionRow) -> list[Turn]:
         """Return the turns before a question.
 
-        Each `question` is without options; the message that it asks about is in `about` instead.
+        In each turn, `question` has no options, and `about` has the message that the question asks about.
         """
         turns = await self.database_retry(lambda: self.questions.turns(row))
         own = self.commands[row.command].parse_question_text(row.text)

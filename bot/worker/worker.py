@@ -62,8 +62,8 @@ class QuestionWorker:
     `admission` decides whose questions are answered, and `runner` runs the commands of questions. `progress_of` returns
     the display of a question's progress; `take_edit` counts the edits of this display against the workspace's limit.
     `live` shows the text of answers while it is written. `clear_up` removes the remains of questions that were closed
-    from outside. `home_changed` updates a person's home tab. `enter` makes the task
-    act for a question's workspace, and returns False if the app is not installed there.
+    from outside. `home_changed` updates a person's home tab. `enter` makes the task act for a question's workspace, and
+    returns False if the app is not installed there.
     """
 
     questions: QuestionStore
@@ -81,7 +81,7 @@ class QuestionWorker:
     enter: Callable[[str], Awaitable[bool]] = only_workspace
 
     async def process(self, question_id: UUID, job: int | None = None) -> bool:
-        """Answer one question; return whether its job was removed. If a shutdown cancels this, the job is put back.
+        """Answer one question; return whether its job was removed. A shutdown cancels this; then the job is put back.
 
         Raises `NotOurs` if only another process can answer the question, and `NotClearedUp` if the question was closed
         meanwhile and its remains could not be removed.
@@ -115,7 +115,8 @@ class QuestionWorker:
     async def _clear_up(self, question_id: UUID, *, lost: QuestionRow | None = None, noted: bool = False) -> None:
         """Remove the remains of a question closed from outside. Raises NotClearedUp, and `NotOurs`.
 
-        `lost` is the question if this worker had claimed it. Its asker's data may have been erased since.
+        `lost` is the question if this worker had claimed it. If its asker's data have been erased since, the question
+        counts as withdrawn.
         """
         left = await self.database_retry(lambda: self.questions.left_over(question_id, again=lost is not None))
         if lost is not None and await self.database_retry(lambda: self.questions.get(question_id)) is None:
@@ -177,9 +178,10 @@ class QuestionWorker:
         await self._settle(row, state, job=job)
 
     async def _answer(self, claimed: Claimed) -> tuple[QuestionRow, str]:
-        """Deliver the saved answer; if none is saved, get one and save it before its first message is posted.
+        """Deliver the saved answer; if none is saved, get an answer, save it and deliver it.
 
-        Return the row with the answer, and the state in which the question ends.
+        An answer is saved before its first message is posted, unless its text was shown while it was written. Return
+        the row with the answer, and the state in which the question ends.
         """
         row, first = claimed.row, None
         try:
