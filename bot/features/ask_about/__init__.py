@@ -1,4 +1,4 @@
-"""Ask about these: a form for the next question, a follow-up to any answer or about the pages of a search.
+"""Ask about these: a form for a question about the pages of a search, or for a follow-up to another answer.
 
 Questions about pages are answered from the excerpts of these pages alone.
 """

@@ -99,7 +99,8 @@ async def _verify(
     *,
     signatures: bool = True,
 ) -> Verification:
-    # Read the heads first: this fails if there is no log, and after an error the transaction can read nothing.
+    # Read the heads first: this raises UndefinedTable if there is no log. `read_health` would suppress the error, and
+    # the transaction could read nothing afterwards.
     heads = await signed_heads(connection)
     health, signing = await read_health(connection), await signing_key(connection, key)
     used = await used_workspaces(connection)
@@ -173,7 +174,7 @@ async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head
 
 
 async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
-    """Return, by id, the workspaces of which other tables show events that must be in the log.
+    """Return, by workspace, the moments of the first and the last event that other tables show and the log must have.
 
     Workspaces with waiting entries are left out. If recording has ever failed, both moments are None, because the lost
     entry may have been the first or the last.
@@ -202,7 +203,7 @@ MAX_PROBLEMS = 20
 
 
 Used = tuple[datetime | None, datetime | None]
-"""The first and last moments (None if unknown) at which a workspace was used, and from which it must have a log."""
+"""The first and the last moment at which a workspace was used, None if unknown; its log must cover both."""
 
 
 @dataclass(kw_only=True)
@@ -244,7 +245,10 @@ class ChainCheck:
         self._last, self._hash = entry.number, hash
 
     def add_person(self, user_id: str, *, key: bytes, who: str) -> None:
-        """Check that `key` gives this person the pseudonym `who`; no key that gives it to someone else can be found."""
+        """Check that `key` gives this person the pseudonym `who`.
+
+        This proves who the person is: no one can find another key that gives someone else the same pseudonym.
+        """
         if pseudonym(key, team_id=self.team_id, user_id=user_id) != who:
             self._report(f"The pseudonym {who} is not that of the person it is listed for.")
 

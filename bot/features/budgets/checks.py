@@ -18,7 +18,7 @@ from perplexity.formatting import pluralize
 BUDGETS = "Budgets"
 
 LATE_SECONDS = 300
-"""How long a call may stay open after its process has ended; the app ends such calls within a minute."""
+"""How long a call may stay unsettled after its process has ended; a running app settles it within a minute."""
 
 _VARIABLES = {
     "BUDGET_USER_DAY_USD": "user",

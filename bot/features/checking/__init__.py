@@ -335,7 +335,7 @@ async def _show(view: View, view_id: str, context: ListenerContext) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """The message that is checked. `author` is the id of its author, and later the name.
+    """The message that is checked. `author` is the id of its author, or the name once this was looked up.
 
     `proposal` identifies the requests sent to find its claims.
     """
@@ -468,7 +468,7 @@ class ProposalStore:
         self._pool = pool
 
     async def record(self, id: UUID, team_id: str, user_id: str, sent: str) -> None:
-        """Add `sent`, requests as `SentLog.take` returns them, to those of a proposal, before they are sent."""
+        """Add requests to a proposal, before they are sent; `sent` is their text as `SentLog.take` returns it."""
         values = {"id": id, "team_id": team_id, "user_id": user_id, "sent": storable(sent)}
         await self._pool.execute(_RECORD, values)
 

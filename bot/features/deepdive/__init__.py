@@ -241,7 +241,7 @@ DEEPDIVE = Command[DeepDiveRequest, DeepDiveResult](
 def deepdive_messages(
     report: DeepDive, *, audience: Audience, file_id: str | None = None
 ) -> tuple[OutgoingMessage, ...]:
-    """Render a report as one message or several numbered ones; sources and footer are in the last.
+    """Render a report as one message or several numbered ones; the last message has the sources and the footer.
 
     `file_id` is the value of the button that sends the report as a file; None for no button.
     """
@@ -303,8 +303,9 @@ def deepdive_progress_message(
 ) -> OutgoingMessage:
     """Render the progress; a stage that is not in `stages` has not started.
 
-    `question_id` is the button's value. `clock` is the current time of the clock that timed the stages. It is None if
-    the message may not be changed again soon; the message then states the time `now`, and calls no stage running.
+    `question_id` is the value of the stop button. `clock` is the current time of the clock that timed the stages.
+    `clock` is None if the message may not be changed again soon; the message then states the time `now`, and calls no
+    stage running.
     """
     title = _title(topic)
     if clock is None:

@@ -66,8 +66,8 @@ class DigestSpec:
     """A digest as its owner requests it.
 
     `category` or `topic` may be empty. On the days of the week in `report_empty_on`, the digest also reports that
-    nothing is new. The schedule's zone is the one that the owner named, otherwise the owner's own; it is empty until
-    the owner's own has been looked up.
+    nothing is new. If the owner names no zone, the schedule's zone is empty until the owner's time zone has been looked
+    up.
     """
 
     category: str
@@ -80,8 +80,9 @@ class DigestSpec:
 class Digest:
     """A stored digest. `number` identifies it for its owner; `next_at` is None unless the digest is active.
 
-    `runs` is the number of runs in the last 30 days, and `unpriced` the number of those that are finished and have no
-    known cost. `cost_usd` is the known cost, None if there is none. `failed` is whether the last finished run failed.
+    `runs` is the number of runs in the last 30 days. `unpriced` is the number of these runs that are finished and have
+    no known cost. `cost_usd` is the known cost of these runs, None if there is none. `failed` is whether the last
+    finished run failed.
     """
 
     id: UUID
@@ -112,9 +113,10 @@ class Created:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitReached:
-    """The owner, or, with `channel`, the channel has no room for another digest.
+    """There can be no further digest: the owner has reached `limit`, the most digests that one person may have.
 
-    With `share`, the owner has the most digests that one person may have in the channel.
+    With `channel`, `limit` is the most digests that the channel may have. With `share`, it is the most digests that one
+    person may have in the channel. A `limit` of 0 means that digests are disabled.
     """
 
     limit: int
@@ -174,7 +176,7 @@ class AlreadyRunning:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestNotFound:
-    """The owner has no digest with this `number`; `numbers` are those of the owner's digests.
+    """The owner has no digest with this `number`; `numbers` are the numbers of the digests that the owner has.
 
     `number` is None if the digest of a button was deleted.
     """
@@ -238,7 +240,7 @@ def parse_run(text: str) -> DigestRun:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestReport:
-    """The result of a run. `stories` are the new stories of the `summary`.
+    """The result of a run. `stories` are the new stories of the `summary`, as far as they are reported now.
 
     `since` is when the digest last posted stories, None if it has posted none. `summary` is None if no story was found.
     `cost_usd` is the cost of the search, None if unknown. `slot` is when the run was due, `earliest_slot` the first

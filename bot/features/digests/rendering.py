@@ -1,4 +1,4 @@
-"""Renders digests: new stories, results of the `watch` command, and notices to owners."""
+"""Renders digests: new stories, results of the `watch` command, notices to owners, and lists for the home tab."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ _MAX_HOME_TITLE = 150
 def digest_result_message(
     reply: DigestResult, *, command: str, channel: str, with_app: bool = False
 ) -> OutgoingMessage:
-    """Render the result of a `watch` command; `command` is what people type for it, `channel` where it was typed.
+    """Render the result of a `watch` command or of a digest's button.
+
+    `command` is what people type for the command. `channel` is where the person typed it or clicked.
 
     `with_app` is set if the channel is known to be the person's direct message with the app.
     """
@@ -206,7 +208,7 @@ def _hint(reply: DigestResult, *, command: str, with_app: bool) -> str:
 
 
 def owner_gone_message(subject: str, *, command: str) -> OutgoingMessage:
-    """Render the notice that a digest was deleted because its owner's account is closed; `subject` is its title."""
+    """Render the notice that a digest was deleted because its owner's account is closed; `subject` is the title."""
     text = _("*The digest “{title}” has ended.* The account of the person who set it up is closed.")
     below = context(_("`{command}` sets up a new one.").format(command=command))
     return spoken(section(text.format(title=digest_title(subject))), below)

@@ -1,4 +1,4 @@
-"""Creates, changes and starts digests, and makes their two jobs: a run and a stop notice, as questions for workers."""
+"""Creates, changes and starts digests, and has the two commands that workers run for them: a run and a stop notice."""
 
 from __future__ import annotations
 
@@ -304,8 +304,8 @@ def parse_notice(text: str) -> StopNotice:
 def notice_question(notice: StopNotice, *, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
     """Return the question of a notice.
 
-    `by` is the id of the notice's cause, such as the question of a run. A cause has one notice, even if it
-    occurs again.
+    `by` is the id of the notice's cause, such as the question of a run. A digest has one notice for each cause, even if
+    the notice is asked for again.
     """
     key = f"{notice.digest_id}:notice:{by}"
     return _question(NOTICE_COMMAND, notice.text, id=uuid4(), key=key, owner=owner, channel_id=channel_id)
@@ -359,7 +359,7 @@ class StopNotices:
     async def on_channel_closed(self, row: QuestionRow, error: str) -> None:
         """Stop the digest of a run, since Slack does not let the app post in its channel; `error` is Slack's error.
 
-        If Slack refuses the app itself, nothing is stopped: no provider is asked until the app is admitted again.
+        If Slack refuses the app itself, nothing is stopped, since runs cost nothing until Slack lets the app in again.
         """
         if error in AUTH_ERRORS:
             return
@@ -368,9 +368,10 @@ class StopNotices:
         await self._end(notice, by=row.id, owner=owner, channel_id=row.channel_id)
 
     async def on_owner_barred(self, digest: Digest, reason_code: str, *, by: UUID) -> None:
-        """Stop a digest whose owner has left or may not ask in its channel; delete it if the owner's account is closed.
+        """Stop a digest because of its owner; delete it if the owner's account is closed.
 
-        `reason_code` says which of these is the case; `by` is the id of the run's question.
+        `reason_code` says whether the account is closed, the owner was not found, has left the channel of the digest,
+        or may not ask there; `by` is the id of the run's question.
         """
         title = digest.title if reason_code == OWNER_LEFT else ""
         notice = StopNotice(digest_id=digest.id, reason_code=reason_code, title=title)
@@ -432,11 +433,12 @@ OWNER_CHECK_PAUSES = (2.0, 8.0, 20.0)
 
 @dataclass(frozen=True, kw_only=True)
 class DigestRunner:
-    """Makes digests. `membership` returns whether a person is still in the workspace and in a channel, by their ids.
+    """Makes digests.
 
-    `sleep` pauses before Slack is asked again. Comparing stories with `find_unseen` is CPU-bound, so it is done in a
-    thread, for one run at a time, in small steps with pauses: a busy thread holds the interpreter lock, while listeners
-    have to acknowledge within three seconds.
+    `membership` takes the ids of a person and a channel, and returns whether the person is still in the workspace and
+    in the channel. `sleep` pauses before Slack is asked again. Comparing stories with `find_unseen` is CPU-bound, so it
+    is done in a thread, for one run at a time, in small steps with pauses: a busy thread holds the interpreter lock,
+    while listeners have to acknowledge within three seconds.
     """
 
     digests: DigestStore

@@ -191,7 +191,10 @@ class DigestStore:
     async def create(
         self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: DigestLimits
     ) -> LimitReached | None:
-        """Insert a digest, or return the limit that forbids this. A second call with the same `id` changes nothing."""
+        """Insert a digest and return None, or return the limit that forbids this.
+
+        A second call with the same `id` changes nothing.
+        """
         values = vars(owner) | {"id": id, "channel_id": channel_id, "next_at": next_at, "most": limits.per_user}
         async with self.pool.transaction() as connection:
             await connection.execute(LOCK_WORKSPACE, values)
@@ -253,9 +256,10 @@ class DigestStore:
         now: datetime,
         installation: str | None = None,
     ) -> UUID | None:
-        """Start one run that is due, in one transaction with its question; return the digest's id, None if none is due.
+        """Start a run of one digest that is due, and set when the digest is due next, in one transaction.
 
-        `plan` returns the slot of the run, its question, and when the digest is due next.
+        Return the digest's id, None if no digest is due. `plan` returns the slot of the run, its question, and when the
+        digest is due next.
 
         A slot has one run, even if several processes do this at once. If a run of the digest still waits for a worker,
         no other is started, since that run also covers the later slots. `installation` is the id of the installation
@@ -327,7 +331,7 @@ class DigestStore:
         `cursor` is the place up to which the run has read the table.
 
         Runs of the same digest record one after the other; an interrupted run may record again. Nothing is recorded
-        if the digest was deleted, or, unless the run is `manual`, if the digest is paused or stopped.
+        unless the result is `OK`. A `manual` run is recorded even if the digest is paused or stopped.
         """
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
         async with self.pool.transaction() as connection:
@@ -342,7 +346,10 @@ class DigestStore:
         return RecordResult.OK
 
     async def last_run_at(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
-        """Return the slot of the last other run that searched for news; None without one. Ignore slots after `now`."""
+        """Return the slot of the latest other run that searched for news, None if there is none.
+
+        Slots after `now` are ignored.
+        """
         values = {"id": id, "question_id": question_id, "now": now}
         row = await self.pool.fetch_one(LAST_RUN_AT, values)
         return row["slot"] if row else None

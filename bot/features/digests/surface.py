@@ -303,7 +303,7 @@ def _days_of(name: str, words: str) -> frozenset[int]:
 
 
 def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
-    """Return the days on which a digest is posted even if nothing is new. Raises UsageError if it runs on none."""
+    """Return the days on which a digest is posted even if nothing is new. Raises UsageError if there are none."""
     quiet = parse_days(words) & days
     if not quiet:
         said = _("This digest doesn’t run on {words}. Its days are {days}.")

@@ -1,4 +1,4 @@
-"""Feedback: thumbs below answers, and a form about the faults of a bad one."""
+"""Feedback: thumbs below answers, and a form in which a person says what was wrong with an answer."""
 
 from __future__ import annotations
 

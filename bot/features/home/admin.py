@@ -88,8 +88,9 @@ def used(count: int, counted: Callable[[int], str], cost: int) -> str:
 class UseTable:
     """A table of a month's use, for example by person, with a list of all its rows.
 
-    `name` is part of `action_id`s. `title` is the title of the list, `column` that of the column of names, and `counts`
-    that of the column of counts. `counted` puts a count into words. `most` is the number of rows on the page.
+    `name` is part of `action_id`s. `title` is the title of the list. In the table, `column` is the title of the column
+    of names, and `counts` the title of the column of counts. `counted` puts a count into words. `most` is the number of
+    rows on the page.
     """
 
     name: str
@@ -214,7 +215,7 @@ class AdminHome:
     together: Callable[[], Together]
 
     async def page(self, team_id: str, user_id: str, notice: str) -> list[Block]:
-        """Return the page for admins; the caller has checked that the person is one."""
+        """Return the page for admins; the caller has checked that the person is an admin."""
         together, (use, spending) = self.together(), await self._spending(team_id)
         data = AdminData(
             use=use,

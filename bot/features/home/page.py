@@ -72,7 +72,7 @@ MAX_BLOCKS = 90
 PERMALINK_SECONDS = 0.5
 
 BOOKED_SECONDS = 0.3
-"""The shortest wait before an update of the home tab: the cost of an answer is booked a tenth of a second after it."""
+"""The shortest wait before an update of the home tab: the cost of an answer is booked 0.1 seconds after the answer."""
 
 NOT_SHOWN = frozenset(
     {"actions", "context_actions", "markdown", "data_visualization", "data_table", "plan", "task_card"}
@@ -84,8 +84,9 @@ NOT_SHOWN = frozenset(
 class HomePublisher(Shows):
     """Updates home tabs in the background, each at most once in three seconds in all processes together.
 
-    `slash` goes before the names of commands; texts are kept for `retention_days`. `admin` provides the part for
-    admins. `start` runs work in the background. Failures are logged and have no other effect.
+    Only `tell` updates a tab at once. `slash` goes before the names of commands; texts are kept for `retention_days`.
+    `admin` provides the part for admins. `start` runs work in the background. Failures are logged and have no other
+    effect.
     """
 
     store: HomeStore
@@ -192,7 +193,10 @@ def _texts(asked: Sequence[Asked], commands: Mapping[str, Command[Any, Any]]) ->
 def register(
     app: AsyncApp, context: ListenerContext, *, store: HomeStore, delete: Callable[[QuestionRow], None]
 ) -> None:
-    """Listen to the menu of a question, and to the buttons of the admins' page; `delete` starts deleting an answer."""
+    """Listen to the menus of questions, the form that deletes a question, and the buttons that turn pages.
+
+    `delete` starts deleting a question and its answer.
+    """
     button(app, context, FOR_ADMINS, for_admins(partial(turn, store=store)))
     button(app, context, re.compile(rf"{HOME_PAGE}[0-9]{{1,5}}"), partial(show_page, store=store))
     menu(app, context, MORE, OPEN, open_answer)

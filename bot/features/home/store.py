@@ -50,11 +50,11 @@ class Recent(Asked):
 
 @dataclass(frozen=True, kw_only=True)
 class HomeData:
-    """The contents of a person's home tab besides digests.
+    """The data of a person's home tab, without those of the features' sections.
 
-    `questions` and `cost` (in micro-dollars) are those of this month.
+    `questions` is the number of the person's questions this month, and `cost` is this month's cost in micro-dollars.
 
-    `page` is the number of the page of `recent` questions, from 0; `earlier` is whether there are more.
+    `page` is the number of the page of `recent` questions, from 0; `earlier` is whether there are earlier questions.
     `for_admins` is whether the person has opened the page for admins.
     """
 
@@ -136,7 +136,10 @@ _OPEN = """
         for_admins = homes.for_admins AND homes.opened_at > now() - interval '1 hour',
         page = CASE WHEN homes.opened_at > now() - interval '1 hour' THEN homes.page ELSE 0 END
 """
-"""Record that a home tab was opened. It shows the latest questions again if it was last used over an hour ago."""
+"""Record that a home tab was opened.
+
+If it was last used over an hour ago, it shows the latest questions again, not earlier ones or the page for admins.
+"""
 
 _TURN = """
     INSERT INTO homes (team_id, user_id, for_admins, page) VALUES (%(team_id)s, %(user_id)s, %(for_admins)s, %(page)s)
@@ -250,7 +253,7 @@ Questions are not counted by service, since the calls of a question may go to se
 """
 
 _ERASED_AT = "SELECT max(at) AS at FROM erased_spending WHERE team_id = %(team_id)s"
-"""The time of the last erasure of a person's data. The row remains until the sums of past days are counted again."""
+"""The time of the last erasure of a person's data. The row is deleted only after past days were counted again."""
 
 _KINDS = {7: "days", 11: "people", 13: "channels", 14: "providers"}
 

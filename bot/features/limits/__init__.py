@@ -62,8 +62,9 @@ HIGHEST = 1_000_000
 class Limit:
     """One limit; 0 means no limit.
 
-    `value` is the limit in force, `own` the one set by admins, None if they have set none, and `host` the one in the
-    settings. If the limit is `bounded`, because the app also serves other workspaces, admins cannot exceed `host`.
+    `value` is the limit in force. `own` is the limit that admins have set, None if they have set none. `host` is the
+    limit in the settings. If the limit is `bounded`, because the app also serves other workspaces, admins cannot exceed
+    `host`.
     """
 
     name: LimitName
@@ -167,9 +168,10 @@ class LimitStore:
     async def change(
         self, *, team_id: str, user_id: str, values: Mapping[LimitName, int | None]
     ) -> dict[LimitName, Limit]:
-        """Set limits (0: no limit, None: the limit in the settings), and return all. Unchanged limits are not recorded.
+        """Set limits (0: no limit, None: the limit in the settings), and return all limits of the workspace.
 
-        Every change of a limit is made here, and takes effect with the next question. The person must be an admin.
+        Every change of a limit is made here, and takes effect with the next question. Only changed limits are recorded
+        in the audit log. The caller has checked that the person is an admin; `user_id` is empty for the settings file.
         """
         async with self._pool.transaction() as connection:
             await connection.execute(_ADD, {"team_id": team_id})

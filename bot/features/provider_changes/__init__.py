@@ -135,7 +135,7 @@ async def changes_section(team_id: str, user_id: str, *, changes: ProviderChange
 
 
 def change_sentence(preset: Preset, change: ProviderChange) -> str:
-    """Return a sentence that says since when a service has changed, and how, for the model or effort in `preset`."""
+    """Return a sentence that says since when, and how, a service has changed for what was asked for in `preset`."""
     asked = _("a search") if preset[1] == "search" else _("“{name}”").format(name=preset[1])
     known = {"since": f"{change.at:%Y-%m-%d %H:%M} UTC", "service": preset[0], "asked": asked}
     before, after = change.before, change.after

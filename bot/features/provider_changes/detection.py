@@ -1,7 +1,7 @@
-"""Finds lasting changes of a service in its last ordinary answers for one preset. Pure.
+"""Finds lasting changes of a service by comparing its newest answers for one preset with earlier answers.
 
-The newest `RECENT` answers are compared with those before them. A difference in only a few of them is not a change. An
-answer that lacks a value, such as its cost, is left out when this value is compared.
+The newest `RECENT` answers are compared with those before them. A difference in only a few of the newest answers is not
+a change. An answer that lacks a value, such as its cost, is left out when this value is compared.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderChange:
-    """A lasting change of one kind, with the value before and after it. `at` is the time of the first answer with it.
+    """A lasting change of one kind, with the values before and after. `at` is when the first answer showed the change.
 
     For "shape", `before` lists the missing fields and `after` the new ones. A field whose type changed is in both.
     For "price", each value is the median of a ratio: the cost of an answer, divided by its cost at the prices fitted to
@@ -117,7 +117,10 @@ def _listed(values: set[str]) -> str:
 
 
 def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[ProviderChange]:
-    """Return a change if the recent median lies clearly outside the medians of all earlier stretches of that length."""
+    """Return a change if the recent median lies clearly outside the medians of all earlier stretches.
+
+    Each stretch has `RECENT` answers.
+    """
     prices = _fitted_prices(before) if kind == "price" else []
     olds, news = (
         [(one.cost or 0) / (sum(map(mul, _parts(one), prices)) or 1) if prices else one.sources or 0 for one in some]

@@ -46,7 +46,7 @@ async def send_canvas(
 
     `or_file` is whether the user can have a file instead.
     """
-    # A request for the canvas of an answer is not a repeated request for its file.
+    # The key differs from the key for a file, so that a person can ask for both within a moment.
     key = f"{click.user}:canvas"
     if not await files.requests.request_file(row.id, key, seconds=SAME_FILE_SECONDS):
         return text_reply(_("You asked for this canvas a moment ago. Look for it in our direct messages."))
@@ -67,7 +67,7 @@ async def send_canvas(
 
 
 async def _make(file: MarkdownFile, row: QuestionRow, user: str, files: FileUploader) -> str:
-    """Make a canvas and send the user its link; return a sentence about what went wrong, empty if nothing."""
+    """Make a canvas and send the user its link; return a sentence about the problem, empty if all went well."""
     if not (admitted := await files.admits(user)):
         return NOT_MADE if admitted is None else MEMBERS_ONLY
     posted: PostResult | None = None

@@ -138,7 +138,7 @@ def _entries(table: Mapping[str, Any], path: Place = ()) -> Iterator[tuple[Place
 
 
 async def _checked(path: Place, value: Any, tables: Tables) -> State:
-    """Return a value and its place as an export has them; nothing if the value is a table.
+    """Return a value and its place as an export has them; an empty mapping if the value is a table.
 
     Raises InvalidRequest, UsageError, ValueError.
     """

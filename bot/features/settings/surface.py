@@ -265,7 +265,7 @@ NOT_CHECKED = N_(
 )
 
 _WHY_NOT = {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN, None: NOT_CHECKED}
-"""Why a person may not change a channel's settings; None if Slack did not say in time whether they may."""
+"""Why a person may not change a channel's settings; the key None means that Slack did not answer in time."""
 
 log = logging.getLogger(__name__)
 
@@ -344,7 +344,7 @@ class SettingsForm:
         if problems:
             return errors(**problems)
         if not await self.store.change(before, after, **place):
-            # Someone saved another value in the meantime: read again, and say which.
+            # Someone saved another value in the meantime. Compare with the current values, to name those that changed.
             return await self.save(submitted, context)
         log.info("settings.saved", extra={"view": CALLBACK_ID})
         context.home_changed(submitted.team, submitted.user, _(SAVED))

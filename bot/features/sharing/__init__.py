@@ -1,4 +1,4 @@
-"""Share: an asker shows a private answer to its channel, after a preview."""
+"""Share: an asker posts a private answer in the channel of the question, after a preview."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Posts an answer that its asker shares, once: in the channel, otherwise by the click's response_url.
+"""Posts a shared answer once: by `chat.postMessage`, or by the click's response_url if Slack does not allow this.
 
-A post without a reply may have arrived, so it is never repeated. Slack names the message only for a post in the
-channel, so only such a post can be undone.
+If Slack does not reply to a post, the message may have arrived, so it is never posted again. Slack does not name a
+message that was posted by a response_url, so such a post cannot be undone.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ _NOT_LET = N_("Slack doesn’t let me post in {channel}, so I didn’t share the
 class Share:
     """An answer to post, and its place.
 
-    `channel` is the asker's name for the channel `channel_id`. `response_url` is that of the click; `posts_there` is
-    whether it leads to that channel.
+    `channel` is the asker's name for the channel `channel_id`. `response_url` is the response_url of the click;
+    `posts_there` is whether the click was in the channel `channel_id`.
     """
 
     question_id: UUID
@@ -88,7 +88,11 @@ class Sharing:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def post(self, share: Share) -> None:
-        """Post a share that was begun, and tell the asker if this failed. Raises nothing."""
+        """Post a share that was begun, and tell the asker the result. Raises nothing.
+
+        If all messages were posted, the asker gets a button to undo this. If Slack did not name each of the messages,
+        the share cannot be undone, and the asker is told nothing.
+        """
         by_url, posted = False, 0
         stamps: list[str | None] = []
         result: PostResult = Sent()
@@ -109,7 +113,7 @@ class Sharing:
             await self._tell(share, sentence)
 
     async def delete(self, channel_id: str, stamps: Sequence[str], *, response_url: str | None) -> None:
-        """Delete the messages of a share, and say so in place of the notice with the button. Raises nothing."""
+        """Delete the messages of a share; the result replaces the notice with the undo button. Raises nothing."""
         deleted = [isinstance(await delete(self.chat, channel_id, ts), Sent) for ts in stamps]
         said = (
             _("Deleted. Only you see this answer now.") if all(deleted) else _("Slack didn’t let me delete all of it.")
@@ -143,9 +147,9 @@ class Sharing:
         return (closed if isinstance(result, RouteClosed) and closed is not None else result), True
 
     async def _refusal(self, share: Share) -> RouteClosed | None:
-        """Return why the app does not post for the asker, who may have left the channel.
+        """Return why the app may not post for the asker, such as that they have left the channel; None if it may.
 
-        If Slack does not say, a click in that channel counts as proof of membership.
+        If Slack does not say whether the asker is a member, a click in the channel counts as proof of membership.
         """
         member = await self.is_in_channel(share.user_id, share.channel_id)
         if member is None and not share.posts_there:
@@ -180,7 +184,10 @@ class Sharing:
             log.warning("share.not_recorded", extra={"question": str(share.question_id), "error": type(error).__name__})
 
     async def _tell(self, share: Share, sentence: str, *buttons: Block) -> None:
-        """Tell the asker once: by the response_url, which needs no channel, or, if this fails, by a direct message."""
+        """Tell the asker by the response_url; if this fails, by a direct message.
+
+        The response_url works even if the app is not in the channel.
+        """
         message = escaping.sanitize_message(spoken(section(escape(sentence)), *buttons))
         url = share.response_url
         if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):

@@ -1,6 +1,6 @@
-"""Share: a preview of a private answer; its asker leaves out sections, adds a comment, then posts it.
+"""Share: a preview of a private answer, in which the asker chooses sections and adds a comment before posting it.
 
-One function renders the public messages and their preview.
+`shared_blocks` renders the content of both the preview and the public messages.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ _NOTHING_CHOSEN = N_("Nothing is chosen, so nothing would be shared.")
 
 @dataclass(frozen=True, kw_only=True)
 class _Opened:
-    """The state of an open view, which is kept in its metadata.
+    """The state of an open view, kept in the view's metadata.
 
     `by`, `asked` and `language` are the asker's name, the question's age in seconds and the language for the preview.
-    `response_url` is that of the click, and `posts_there` is whether it leads to the question's channel. `shown` are
-    the places of the sections that the preview shows.
+    `response_url` is the response_url of the click, and `posts_there` is whether the click was in the question's
+    channel. `shown` are the places of the sections that the preview shows.
     """
 
     question: UUID
@@ -124,7 +124,7 @@ async def share_or_undo(click: Click, context: ListenerContext, *, shares: Shari
 
 
 async def undo(click: Click, context: ListenerContext, *, shares: Sharing) -> ClickReply | None:
-    """Start deleting a share of the last minute; say so if it is too late."""
+    """Start deleting a share that was posted within the last minute; if it is older, reply that it is too late."""
     row = await find_question(click.id, context, needs_text=False)
     if row is not None and not click.is_by_asker(row):
         return text_reply(_(NOT_YOUR_ANSWER))
@@ -165,7 +165,7 @@ async def open_share(click: Click, context: ListenerContext, *, shares: Sharing)
 
 
 def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | None = None) -> View | None:
-    """Build the view, by default with every section chosen; None if the preview cannot show even the first."""
+    """Build the view, by default with every section chosen; None if not even the first section fits."""
     sections, others = shareable_sections(shared)
     if not sections:
         return None
@@ -261,7 +261,10 @@ async def share_answer(submitted: Submission, context: ListenerContext, *, share
 
 
 def _messages(shared: SharedAnswer, places: Collection[int] | None, comment: str) -> tuple[OutgoingMessage, ...]:
-    """Return the messages to post, with the chosen sections, all if `places` is None; empty if none is chosen."""
+    """Return the messages that share the sections at `places`, or all shareable sections if `places` is None.
+
+    Return an empty tuple if there is no such section.
+    """
     sections, others = shareable_sections(shared)
     wanted = range(len(sections)) if places is None else [place for place in places if place < len(sections)]
     return shared_messages(shared, _chosen(sections, others, wanted), comment=comment) if wanted else ()
@@ -362,7 +365,10 @@ class SharedAnswer:
 
 
 def split_sections(result: Result) -> tuple[Section, ...]:
-    """Return the sections, at most ten: the text below each top heading, otherwise paragraphs, passages or results."""
+    """Return at most ten sections: search results, passages, or the parts of a text.
+
+    A text is split at its headings of the highest level if it has several, otherwise at its paragraphs and headings.
+    """
     if isinstance(result, SearchPage):
         pages = [Section(label=_label(one.title or one.url), results=(one,)) for one in result.results.results]
         return tuple(map(_joined, _groups(pages)))
@@ -375,7 +381,7 @@ def split_sections(result: Result) -> tuple[Section, ...]:
 
 
 def _beginning(text: str, sources: Sequence[Source]) -> str:
-    """Return the first block of a section, such as its heading, without markup; the whole text if that is empty."""
+    """Return the first block of a text, such as a heading, without markup; the whole text if the block is empty."""
     first = parse(text.strip()).blocks[:1]
     return strip_markdown(drop_markers(first[0].content if first and first[0].content else text, sources))
 
@@ -422,7 +428,7 @@ def _label(text: str) -> str:
 
 
 def shareable_sections(shared: SharedAnswer) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
-    """Return the first sections, which a preview can show together, and the others, which cannot be shared."""
+    """Return as many of the first sections as one share can contain, and the other sections, which are left out."""
     sections = split_sections(shared.result)
     count = len(sections)
     while count and not _fits(shared, sections, count):
@@ -443,7 +449,7 @@ def _fits(shared: SharedAnswer, sections: Sequence[Section], count: int) -> bool
 def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None, *, comment: str = "") -> list[Block | Part]:
     """Return the public blocks: the question, the comment, and all of the answer or the `chosen` sections.
 
-    Sections come with their own sources.
+    With `chosen`, sources that only other sections cite are left out.
     """
     with speaking(shared.language):
         result = shared.result if chosen is None else _only(shared.result, chosen)
@@ -473,7 +479,7 @@ def _only(result: Result, chosen: Sequence[Section]) -> Result:
 
 
 def _head(shared: SharedAnswer) -> str:
-    """Return the question and who shares its answer, with its age if it is more than an hour."""
+    """Return a line with the question, the person who shares, and the question's age if it is an hour or more."""
     by = escape(shorten(one_line(shared.by), 80))
     asked = _("asked {time}").format(time=ago(shared.asked)) if shared.asked >= HOUR else ""
     said = _("shared by *{person}*").format(person=by)
@@ -481,7 +487,10 @@ def _head(shared: SharedAnswer) -> str:
 
 
 def preview_blocks(blocks: Sequence[Block | Part], *, few: bool = False) -> list[Block]:
-    """Return the blocks of a message for a modal, with every word and every link; `few` joins them if they are many."""
+    """Return the blocks of a message as blocks for a modal, with every word and every link.
+
+    If they are too many, or with `few`, several paragraphs are joined in each block.
+    """
     shown: list[Block] = []
     for block in blocks:
         shown += rich_text_blocks(block.text, few=few) if isinstance(block, Part) else [block]
@@ -491,7 +500,7 @@ def preview_blocks(blocks: Sequence[Block | Part], *, few: bool = False) -> list
 def shared_messages(
     shared: SharedAnswer, chosen: Sequence[Section] | None, *, comment: str
 ) -> tuple[OutgoingMessage, ...]:
-    """Return the public messages: the content of the preview, with the comment as the asker's own words."""
+    """Return the public messages: the content of the preview, with the asker's comment."""
     result = shared.result if chosen is None else _only(shared.result, chosen)
     titles = titles_of(result) if isinstance(result, Answer) else ""
     return pack(shared_blocks(shared, chosen, comment=comment), sources=titles)
