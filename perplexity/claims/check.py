@@ -1,4 +1,4 @@
-"""Checks claims with a search for each, a model that picks a passage of the excerpts, and rules that read its words.
+"""Checks claims: each is searched for, a model picks a passage of the excerpts, and rules compare it with the claim.
 
 A passage counts only if it is in the text of the search results; pages are never fetched. The verdict comes from the
 rules of `evidence`, never from a model. Each claim is searched for and judged on its own, so a page about one claim has
@@ -121,8 +121,9 @@ async def check_claims(
     `search` finds pages within the `filters`. `model`, such as a chain of `text_generators`, picks a passage on each
     claim without searching. A claim is supported or contradicted only if the words of that passage decide; the model's
     opinion does not count. `on_checked` is called with the place of each claim (from 0) as soon as it has its verdict;
-    `check_cancelled` is as in a `Question`. Raises InvalidRequest for claims that cannot be checked, NotPermitted,
-    RequestCancelled, or the error of the first search if all searches failed.
+    `check_cancelled` is as in a `Question`. Raises InvalidRequest for claims that cannot be checked, NotPermitted or
+    RequestCancelled. Raises the error of the first claim's search if all searches failed and none of them just found
+    nothing.
     """
     checker = _Checker(search=search, model=model, today=today, filters=filters, check_cancelled=check_cancelled)
     texts, started, places = validate_claims(claims), clock(), asyncio.Semaphore(MAX_CONCURRENT)
@@ -226,8 +227,9 @@ def parse_passage(reply: str) -> ChosenPassage | None:
 def judge(claim: str, passage: ChosenPassage | None, pages: Sequence[Source]) -> CheckedClaim:
     """Return a claim with the passage that a model picked, and with the verdict of the rules on that passage.
 
-    If the page does not have the passage, the claim is unclear and has no passage. If another page says the opposite,
-    the passages of both pages are returned. `pages` are the result of `usable_pages`.
+    If the page does not have the passage, the claim is unclear and has no passage. If the same page also says the
+    opposite, the claim is unclear; if another page does, the passages of both pages are returned. `pages` are the
+    result of `usable_pages`.
     """
     if passage is None or not passage.quote:
         return _unclear(claim, UNREADABLE if passage is None else NOTHING_SAID)
@@ -287,7 +289,7 @@ def _unclear(claim: str, reason: str) -> CheckedClaim:
 
 
 def _summary(outcomes: Sequence[_Outcome], *, seconds: float) -> CheckedClaims:
-    """Return the outcomes as one result. Raises the error of the first search if all searches failed."""
+    """Return the outcomes as one result, or raise the error of the first claim's search as `check_claims` does."""
     cost_usd = total_cost(outcome.cost_usd for outcome in outcomes)
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     if len(errors) == len(outcomes) and not any(map(is_empty_result, errors)):

@@ -155,10 +155,12 @@ _LOOSE = frozenset(("in", "and", "or", ";", "that", "as"))
 
 @dataclass(frozen=True)
 class _Word:
-    """A content word, or a figure or date as its `value`, with the links to the word before it.
+    """A content word, with the marks and small words that stand between it and the previous content word.
 
-    `marks` are the prepositions, conjunctions and signs before the word, `forms` the forms of "be" and "have" there.
-    `glued` is True if nothing separates the two words.
+    `value` is the figure or date, None for any other word. `marks` are the prepositions, conjunctions and signs before
+    the word, `forms` the forms of "be" and "have" before it. `glued` is True if the word follows the previous one
+    directly. `about` is True after a word such as "about". `in_phrase` is True in a phrase that begins with a
+    preposition.
     """
 
     text: str
@@ -346,8 +348,8 @@ def _is_among(word: _Word, words: frozenset[str]) -> bool:
 def _is_rounded(one: Quantity, two: Quantity, *, about: bool) -> bool:
     """Return whether two figures may be the same, rounded.
 
-    With `about`, they may differ by a fifth of `two`. A figure whose value is a text, such as a version, is never
-    excluded.
+    With `about`, they may differ by a fifth of `two`. The result is always True if either value is a text, such as a
+    version.
     """
     if not isinstance(one.value, Decimal) or not isinstance(two.value, Decimal):
         return True
@@ -370,7 +372,10 @@ def _compare(claim: str, sentence: str, title: str = "", *, strict: bool = True)
 
 
 def _agrees(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool, strict: bool) -> bool:
-    """Return whether a sentence says the same as a claim or, if `differing`, the same except for one thing."""
+    """Return whether a sentence says the same as a claim or, if `differing`, the same except for one thing.
+
+    Unless `strict`, only the claim's own words are compared, not the tense or the words between and around them.
+    """
     denied = [at for at, word in enumerate(found) if word.is_negator]
     turned = len(denied) != sum(word.is_negator for word in claim)
     if differing and not turned and sum(word.value is not None for word in claim):
@@ -505,9 +510,10 @@ def _is_harmless(more: Sequence[_Word], before: _Word, after: _Word, *, is_first
     marks = {mark for word in more for mark in word.marks}
     if marks & {"that", "'s"} or (marks & {",", ";", "and", "or"} and any(map(_has_a_part, more))):
         return False
-    if more[0].links:  # "exports of cars" are not all exports.
+    # A phrase with a preposition may narrow the word before it: "exports of cars" are not all exports.
+    if more[0].links:
         return not is_first or bool(more[0].forms)
-    # Likewise, "electric cars" are not all cars, and "the rival of a firm" is not the firm.
+    # A word right after a figure or a name may change it: "50 electric cars" are not 50 cars.
     counted, named = isinstance(before.value, Quantity), before.capital and any(map(_has_a_part, more))
     return not more[0].glued or not (counted or named)
 

@@ -219,7 +219,7 @@ def meta_words(text: str) -> set[str]:
 
 
 def is_question(text: str) -> bool:
-    """Return whether a sentence ends as a question."""
+    """Return whether a question mark follows the last letter or digit of a sentence."""
     last = next((sign for sign in reversed(text) if sign.isalnum() or sign in _QUESTION_MARKS), "")
     return last in _QUESTION_MARKS
 

@@ -1,4 +1,4 @@
-"""Finds the claims of a message: a model proposes them, or else they are its sentences that can be checked."""
+"""Finds the claims of a message: those that a model proposes, or else the message's sentences that can be checked."""
 
 from __future__ import annotations
 
@@ -109,7 +109,10 @@ def build_messages(text: str) -> tuple[Message, ...]:
 
 
 def parse_block(reply: str) -> tuple[str, ...] | None:
-    """Return the claims of a model's reply; None unless it has exactly one block of numbered lines and nothing else."""
+    """Return the claims of a model's reply; None unless it has exactly one block, with numbered lines only.
+
+    Text around the block is ignored.
+    """
     # The parts are the text before the block, "", the block, "/", and the text after the block.
     parts = _DELIMITER.split(reply)
     if parts[1::2] != ["", "/"]:
@@ -152,8 +155,9 @@ def validate_claims(claims: Iterable[str]) -> tuple[str, ...]:
 def sentences_to_check(message: str) -> tuple[str, ...]:
     """Return the sentences of a message that state something, or only those with figures or names if there are any.
 
-    Left out are questions, mere addresses, code, tables, instructions to a model, and sentences that are too short or
-    too long. A line that begins with a capital or a figure begins a sentence.
+    Left out are questions, mere addresses, code, tables, instructions to a model, and sentences that are too short. A
+    sentence that is too long is split into clauses, and clauses that are still too long are left out. A line that
+    begins with a capital or a figure begins a sentence.
     """
     page = PageText(_LINE_BREAK.sub("\n\n", _NO_PROSE.sub("\n\n", message)))
     sentences = (_ADDRESS.sub("", page.sentence(at)) for at in range(len(page.sentences) - 1))
@@ -168,7 +172,7 @@ def sentences_to_check(message: str) -> tuple[str, ...]:
 
 
 def _checkable(sentences: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts that are long enough to be claims and are not addressed to a model, each once."""
+    """Return the texts that are neither too short nor too long for claims and do not address a model, each once."""
     claims = dict.fromkeys(one_line(prepare(sentence)) for sentence in sentences)
     short = [claim for claim in claims if len(claim) <= MAX_CLAIM]
     return tuple(claim for claim in short if len(_words(claim)) >= MIN_WORDS and not addresses_model(claim))
@@ -188,6 +192,6 @@ def _of_message(claims: tuple[str, ...], message: str) -> tuple[str, ...]:
 def _has_name(sentence: str) -> bool:
     """Return whether a word after the first one, except "I", begins with a capital.
 
-    A first character that is neither a capital nor a small letter counts, too, such as a digit or a Chinese character.
+    A word that begins with neither a capital nor a small letter counts, too, such as a number or a Chinese word.
     """
     return any(not word[0].islower() for word in _words(sentence)[1:] if word != "I")

@@ -87,7 +87,7 @@ class Token(NamedTuple):
 
 
 def prepare(text: str) -> str:
-    """Return a text without invisible characters, its letters composed (NFC); places refer to the returned text."""
+    """Return a text without invisible characters, and with its letters composed (NFC), as `PageText` needs it."""
     return unicodedata.normalize("NFC", _HIDDEN.sub("", text))
 
 
@@ -144,10 +144,10 @@ class PageText:
         return [*starts, len(self.text) + 1]
 
     def find(self, quote: str) -> tuple[Quotation, ...]:
-        """Return each occurrence of a quotation in the page, at most 5; empty if a word is not in the page.
+        """Return the occurrences of a quotation in the page, at most 5; empty if the page does not have the quotation.
 
-        A quotation is also not found if it leaves words out, is too short to say anything, touches more than two
-        sentences, or touches sentences that are too long together.
+        A quotation is not found if it has an ellipsis, or is too short or too long. An occurrence does not count if it
+        touches more than two sentences, or sentences that are too long together.
         """
         needle = _trimmed(PageText(prepare(quote)).tokens)
         if not is_long_enough(needle) or len(needle) > MAX_TOKENS or any(token.text == _ELISION for token in needle):

@@ -12,7 +12,7 @@ from perplexity.wire.sources import load_source
 
 
 class Verdict(StrEnum):
-    """The verdict of the pages on a claim; "disagree" if one supports and another contradicts it."""
+    """The verdict of the pages on a claim; "disagree" if one page supports the claim and another contradicts it."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"

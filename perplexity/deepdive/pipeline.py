@@ -1,4 +1,7 @@
-"""Deep dives: three stages in order, with their prompts and time limits; saved stages are not repeated."""
+"""Deep dives: two stages at the same time, then the analysis, with their prompts and time limits.
+
+Saved stages are not repeated.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,7 @@ EFFORT = "high"
 """The effort for the facts: a background run researches them for minutes, and is resumed after a restart."""
 
 POST_DAYS = 7
-"""Posts of today and of so many days before are searched."""
+"""How many days before today the search for posts begins."""
 
 MIN_RESUME_SECONDS = 30.0
 """A resumed run gets at least these seconds, even after its stage's deadline: it is paid for, and may be finished."""
@@ -114,8 +117,8 @@ class DeepDiveRunner:
 
         If a stage fails, a sentence in its section says what is missing. `on_stage` is called when a stage begins and
         when it ends. If `resumable` is False, a background run is cancelled together with the dive. Raises
-        InvalidRequest for an invalid topic, NotPermitted, RequestCancelled if the store raises it, and, if the first
-        two stages both fail, the error of the first one.
+        InvalidRequest for an invalid topic, NotPermitted, and RequestCancelled if the dive was cancelled. If the
+        situation and the public pulse both fail, raises the error of the situation, or NothingFound if it is unknown.
         """
         dive = _Dive(topic=parse_query(topic), store=store, on_stage=on_stage, resumable=resumable, **vars(self))
         return await dive.report()
@@ -135,7 +138,8 @@ async def open_deepdive_runner(
 
     Grok is used at xAI if `config` has a key named "xai", otherwise at OpenRouter; without a key for either, no posts
     are read. Those `providers` that have a model write the analysis; `timeouts` are the limits of their fallback chain.
-    `on_attempt` is called after each attempt to write the analysis or to read posts. Raises InvalidRequest.
+    `on_attempt` is called after each attempt to write the analysis or to read posts. Raises InvalidRequest for an
+    invalid key or address of Grok.
     """
     async with AsyncExitStack() as stack:
         posts = None

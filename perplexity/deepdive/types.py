@@ -17,7 +17,7 @@ from perplexity.x_posts.types import SENTIMENT_LABELS, Sentiment
 
 _RESULT_NAMES = {"failure": "missing", "sentiment": "moods"}
 _REPORT_NAMES = {"stages": "findings", "unused_sources": "others", "dangling": "orphans"}
-"""The JSON names of fields with another name here; they do not change, since JSON is saved and read by programs."""
+"""The JSON names of fields that have another name here. They must not change: saved reports and programs use them."""
 
 
 def load_attempt(saved: Mapping[str, JSON]) -> Attempt:

@@ -24,8 +24,8 @@ class CheckedSentence:
     """A sentence that cites sources, without markup and markers.
 
     `sources` are the numbers of the sources as the reader sees them, from 1. `not_found` are the figures, as they are
-    written, that are in no excerpt of these sources. `is_checked` is False if the sentence has a figure but the
-    sentence or an excerpt is in another language than English or German.
+    written, that are in no excerpt of these sources. `is_checked` is False if the sentence has a digit, and it or one
+    of the excerpts is in a language other than English and German.
     """
 
     text: str
@@ -46,8 +46,10 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
     unit of the same kind (1.5 km for 1,500 m), in words, as another form of the same date, or with more digits than the
     sentence. It also counts if it follows from the excerpt: converted to a unit of another system, or, where the
     sentence says so, as a sum, a difference or a share of two of its numbers. A source's title, its date and the date
-    in its address count as part of the excerpt. A sentence is not checked if it cites a source without an excerpt, or
-    if it or an excerpt is in a language other than English and German.
+    in its address count as part of the excerpt.
+
+    A sentence is not checked, and its `not_found` is empty, if it cites a source without an excerpt, or if it or one of
+    its excerpts is in a language other than English and German.
     """
     sentences = cited_sentences(cited)
     excerpts = {n: Excerpt(cited.sources[n - 1]) for n in {n for sentence in sentences for n in sentence.sources}}
@@ -75,7 +77,7 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
 def _foreign(sentences: Sequence[Sentence], searched: Sequence[Sequence[Excerpt]]) -> set[int]:
     """Return the indexes of sentences that are not in English or German, or that cite an excerpt that is not.
 
-    A sentence too short to tell is taken to be in the language of all sentences together.
+    A sentence that is too short to show its language is taken to be in the language of all sentences together.
     """
     known = [is_known(sentence.checked) for sentence in sentences]
     whole = is_known(" ".join([sentence.checked for sentence in sentences])) if None in known else None

@@ -30,7 +30,7 @@ _GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?:\.\d{3})+|[1-9]\d
 class Amount(NamedTuple):
     """A value in the base unit of its dimension, such as metres; `unit` is "" for none.
 
-    `step` is by how much the value changes if the last written digit grows by one. `is_scaled` says whether a
+    `step` is the change of the value if the last written digit grows by one. `is_scaled` says whether a
     multiplier such as "million" is written. `bare` is the value without the unit. "1.5 km" has the value 1,500, the
     step 100 and the bare value 1.5.
     """
@@ -51,7 +51,7 @@ def digits_of(written: str) -> str:
 
 
 def read_number(written: str) -> tuple[Amount, ...]:
-    """Return the readings of a match of `NUMBER` without the words around it; empty if it is a version or too long."""
+    """Return the readings of a number in digits, without the words around it; empty for a version or a long number."""
     if written[-1] in _FRACTIONS:
         whole = written[:-1]
         if len(whole) > MAX_DIGITS or not (whole == "" or whole.isdecimal()):
@@ -108,8 +108,8 @@ _MOST_WORDS = 5
 class Suffix(NamedTuple):
     """The multiplier and the unit after a number; `end` is the position where they end.
 
-    `exponents` are the powers of ten that the multiplier and the unit may mean together; `unit_exponent` is that of the
-    unit alone. `unit` is "" for none, and `is_scaled` is True if there is a multiplier.
+    `exponents` are the powers of ten that the multiplier and the unit may mean together. `unit_exponent` is the power
+    of ten of the unit alone. `unit` is "" for none, and `is_scaled` is True if there is a multiplier.
     """
 
     exponents: tuple[int, ...] = (0,)
@@ -120,7 +120,10 @@ class Suffix(NamedTuple):
 
 
 def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
-    """Return the multiplier and the unit of a number that ends at `end`."""
+    """Return the multiplier and the unit of a number that ends at `end`.
+
+    `is_money` says whether a currency is before the number, so that the "m" of "$5m" cannot be metres.
+    """
     exponents: tuple[int, ...] = (0,)
     place, unit, shift = end, "", 0
     if power := _POWER.match(text, end):
@@ -151,7 +154,7 @@ def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
 
 
 def in_base(amount: Amount) -> tuple[str, Decimal, Decimal]:
-    """Return the unit for comparing an amount with other systems of units, and its value and step in that unit."""
+    """Return the unit in which an amount is compared with other units, and the amount's value and step in that unit."""
     factor, unit = CONVERSIONS.get("lb" if amount.unit == "GBP" else amount.unit, ("1", amount.unit))
     return unit, amount.value * Decimal(factor), amount.step * Decimal(factor)
 
@@ -200,7 +203,7 @@ def unit_before(text: str, start: int) -> str:
 def read_amounts(text: str, start: int, end: int) -> tuple[Amount, ...]:
     """Return the possible amounts of the number from `start` to `end`, with the words around it.
 
-    In "10 to 15 million euros", the first number takes the words of the last, but may also be a bare number.
+    The first number of "10 to 15 million euros" is read both as 10 million euros and as 10.
     """
     plain = read_number(text[start:end])
     if not plain:
@@ -223,7 +226,8 @@ def read_amounts(text: str, start: int, end: int) -> tuple[Amount, ...]:
 def _suffix_of_range(text: str, suffix: Suffix, money: str) -> Suffix:
     """Return the suffix of the last number in a range: "million" for the 10 in "10 to 15 million".
 
-    `suffix` is that of the first number. It is returned if it is complete, or if there is no range.
+    `suffix` is the suffix of the first number. It is returned if it has a multiplier and a unit, or if there is no
+    range.
     """
     if suffix.unit and suffix.is_scaled:
         return suffix

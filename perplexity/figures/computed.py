@@ -52,7 +52,10 @@ class Computed:
         self._years = sorted(years)[:_YEARS]
 
     def has_converted(self, amount: Amount, *, sign: int, is_rough: bool) -> bool:
-        """Return whether the text has this amount in a unit of another system."""
+        """Return whether the text has about this amount in another unit, such as feet for metres.
+
+        `sign` is -1 if the amount is negative, otherwise 1. `is_rough` allows a larger difference.
+        """
         unit, value, step = in_base(amount)
         near = max((3 if is_rough else 1) * _TOLERANCE * value, step / 2 if 10 <= amount.bare < 100 or is_rough else 0)
         others = [other for other in self._amounts if other.unit != amount.unit and unit]
@@ -66,8 +69,9 @@ class Computed:
     def has_value(self, amount: Amount, *, compares: bool, adds: bool, is_long: bool) -> bool:
         """Return whether an amount is a difference or a sum of amounts of the text, or 100 % minus one of them.
 
-        `compares` and `adds` are whether words near the amount speak of a difference or a sum. If no words do, the
-        amount must be too long to match by chance (`is_long`).
+        `compares` says whether words near the amount speak of a difference, `adds` whether they speak of a sum or a
+        remainder. Without such words, the amount must be too long to match by chance (`is_long`). An amount in cents
+        needs no such words: it may also be an amount in dollars or euros, or the difference of two.
         """
         unit, values = amount.unit, []
         if compares or adds or is_long:
@@ -94,7 +98,10 @@ class Computed:
         return any(low <= ratio <= high and (of_shares or unit not in _SHARES) for unit, ratio in self._ratios)
 
     def has_percentage_of(self, amount: Amount, *, compares: bool) -> bool:
-        """Return whether one amount is this percentage of another or, with `compares`, differs from it by this much."""
+        """Return whether one number of the text is this percentage (`amount`) of another.
+
+        With `compares`, one number may also be larger or smaller than another by this percentage.
+        """
         value, near = float(amount.value) / 100, float(amount.step) / 200
         parts = (value, 1 + value, 1 - value) if compares else (value,)
         return any(part > 0 and self.has_ratio(part - near, part + near, of_shares=False) for part in parts)
@@ -102,7 +109,8 @@ class Computed:
     def has_years_between(self, count: Decimal, hedge: str) -> bool:
         """Return whether two years of the text are `count` or `count` + 1 years apart.
 
-        The second case is an age before the birthday. A `hedge` such as "about" allows a larger difference.
+        The second case is for ages: until their birthday, people are a year younger than the difference of the years.
+        A `hedge` such as "about" allows a larger difference.
         """
         least = count * (Decimal("0.85") if hedge in {"under", "nearly", "about"} else 1)
         most = count * (Decimal("1.2") if hedge in {"over", "about"} else 1) + 1

@@ -1,7 +1,7 @@
 """Finds dates, quarters, times and durations as they are written in English and German.
 
-"3 May 2026", "May 3, 2026", "3. Mai 2026", "03.05.2026", "2026-05-03" and "05/03/2026", which is read both ways, are
-one date.
+"3 May 2026", "May 3, 2026", "3. Mai 2026", "03.05.2026" and "2026-05-03" are one date. "05/03/2026" is read both as
+3 May and as 5 March.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ _AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)|[,:;]")
 _LONGEST_BEFORE = 16
 _LONGEST_DAY = 20
 _DAY_ENDS = frozenset(["of", "te", "en", "er"])
-"""The last two letters before a month and its space if a day in words may precede it, as in "first of" and "ersten"."""
+"""Endings of the word before a month, if this word may be part of a day in words: "first of June", "ersten Juni"."""
 _LAST_WORD = re.compile(r"(?<!\w)(?:(?:twenty|thirty)-)?[^\W\d_]{4,20}\Z")
 CLOCK_TIME = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d?)(?=[:.][0-5]\d(?!\d|[.,]\d)|[ \u00a0\u202f]?[UaApPobtu–-])"
@@ -252,7 +252,10 @@ def _of_digits(match: re.Match[str]) -> tuple[PartialDate, ...]:
 
 
 def _of_three(first: str, second: int, third: str, sign: str) -> tuple[PartialDate, ...]:
-    """Return the readings of a date of three numbers; without points, the month may be the first or the second one."""
+    """Return the readings of a date of three numbers.
+
+    The month is the second number. It may also be the first if the year is last and `sign` is no point.
+    """
     if len(first) == 4:
         return _partial(int(first), second, int(third))
     if len(third) == 1 or len(first) > 2:

@@ -48,7 +48,7 @@ _TABLE_HEADS = {
 }  # fmt: skip
 """Words in the head of a table, in lower case. A key is the power of ten by which they multiply the table's numbers."""
 MOST_PLACES = 50
-"""The most numbers with the same digits that are compared, so that a number repeated often does not take long."""
+"""Limits how many numbers of an excerpt are compared with a figure or used in computations, because many take long."""
 _CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _NAUGHT_OR_ONE = {"0": ("nil", "null", "zero", "love", "scoreless"), "1": ("one", "ein")}
@@ -82,7 +82,10 @@ class Excerpt:
 
     @cached_property
     def _by_digits(self) -> dict[str, list[Number]]:
-        """The numbers by their digits without zeros at both ends, which separators and multipliers do not change."""
+        """The numbers of the text. A key is a number's digits, without zeros at both ends.
+
+        Separators and multipliers do not change the key: "1,500,000" and "1.5 million" both have the key "15".
+        """
         found: dict[str, list[Number]] = {}
         for number in (*self._in_digits, *self._in_words):
             found.setdefault(number.digits, []).append(number)
@@ -167,7 +170,7 @@ class Excerpt:
         return all(found) or self._has_months(date) if date.is_range else any(found)
 
     def _has_months(self, date: WrittenDate) -> bool:
-        """Return whether the text says a range of months as their number, such as "the three months to June"."""
+        """Return whether the text says how many months a range has, as in "the three months to June"."""
         first, last = date.readings[0], date.readings[-1]
         if first.day or last.day or first.month is None or last.month is None:
             return False
@@ -194,7 +197,7 @@ class Excerpt:
         )
 
     def _says_percentage(self, percentage: float) -> bool:
-        """Return whether the text says a percentage in words, such as "half" and "nine in ten"."""
+        """Return whether the text says about this percentage in words, such as "half" and "nine in ten"."""
         return _has_between(self._said_percentages, round(percentage) - 1, round(percentage) + 1)
 
     def _has_percentage(self, percentage: int, hedge: str) -> bool:
@@ -218,7 +221,7 @@ class Excerpt:
         return self.dates.has_year(int(first)) and self.dates.has_year(int(first[:2] + last))
 
     def has_slashed(self, count: str, parts: str) -> bool:
-        """Return whether the text has a fraction that is written as "2/3"."""
+        """Return whether the text has the fraction `count`/`parts`, such as 2/3, in another form."""
         is_share = int(count) < int(parts)
         return self.has_fraction(Fraction(0, 0, Decimal(100 * int(count)) / int(parts) if is_share else Decimal(1000)))
 
@@ -239,7 +242,11 @@ class Excerpt:
         )
 
     def has_feet(self, first: str, second: str) -> bool:
-        """Return whether the text has a length of `first` feet and `second` inches, also converted to another unit."""
+        """Return whether the text has a length of `first` feet and `second` inches.
+
+        The text may have the two numbers, as `has_pair` finds them, or about the same length in a unit other than
+        inches.
+        """
         inches = Decimal(12 * int(first) + int(second))
         amount = Amount(inches, "inch", Decimal(1), bare=inches)
         return self.has_pair(first, second) or self._computed.has_converted(amount, sign=1, is_rough=False)
@@ -249,7 +256,7 @@ class Excerpt:
         return digits in self._all_digits
 
     def has_multiple(self, factor: Decimal, hedge: str) -> bool:
-        """Return whether the text has a multiple, in words or as the ratio of two of its numbers."""
+        """Return whether the text has a multiple: in words, as a percentage or as the ratio of two of its numbers."""
         if factor in self._factors:
             return True
         if factor < 1:
@@ -364,7 +371,7 @@ class Excerpt:
         )
 
     def _near(self, mine: Number) -> Iterator[Number]:
-        """Yield the numbers in digits that could become this one when they are rounded."""
+        """Yield the excerpt's numbers in digits that could become `mine` when they are rounded."""
         if not mine.digits:
             return
         size = _six_digits(mine.digits)

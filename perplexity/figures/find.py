@@ -101,7 +101,7 @@ def _own_numbers(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _lengths(items: str) -> set[int]:
-    """Return the numbers of items that a list may have, counted by its semicolons, its commas, and its "and"."""
+    """Return the possible lengths of a list: by its semicolons, by its commas, and by its commas and conjunctions."""
     joined = items.replace(", and ", " and ").replace(", or ", " or ")
     both = joined.count(", ") + 1 + len(_OR.findall(joined))
     return {items.count("; ") + 1, items.count(", ") + 1, both}
@@ -113,7 +113,7 @@ def _of_dates(has: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def _as_written(text: str, start: int, end: int, has: Callable[..., bool], *parts: object) -> Figure:
-    """Return a figure that an excerpt has if it has the same words, or if `has` finds the parts of the figure in it."""
+    """Return a figure. An excerpt has the figure if it has the same words, or if `has(excerpt, *parts)` is True."""
     written = text[start:end]
     return Figure(start, end, lambda excerpt: excerpt.contains(written) or has(excerpt, *parts))
 
@@ -127,11 +127,11 @@ _OF_PARTS = (
     (_DECADE, _of_dates(SourceDates.has_decade)),
     (_CENTURY, Excerpt.has_century),
 )
-"""Patterns of figures, and the tests that find the groups of a match in an excerpt."""
+"""Patterns of figures. Each has a test, which takes an excerpt and the groups of a match."""
 
 
 def _special(text: str) -> Iterator[Figure]:
-    """Yield the figures of more than one number: dates, times, scores, fractions and telephone numbers."""
+    """Yield the figures that are more than a number and its unit, such as dates, times, scores and decades."""
     for date in find_dates(text):
         yield _as_written(text, date.start, date.end, Excerpt.has_date, date)
     for match in _PHONE.finditer(text):
@@ -190,7 +190,10 @@ def _number(text: str, start: int, end: int) -> Figure:
 
 
 def _has_name(excerpt: Excerpt, number: Number, prefix: str, suffix: str) -> bool:
-    """Return whether an excerpt has a number with the letters around it, or, after "mid-" and the like, without."""
+    """Return whether an excerpt has a number with the letters around it.
+
+    After letters with a hyphen, such as "mid-", the number alone is enough.
+    """
     is_alone = prefix[-1:] in {"-", "‑"} and not suffix
     return excerpt.has_name(prefix, number.written, suffix) or (is_alone and excerpt.has_number(number))
 

@@ -133,9 +133,10 @@ _SMALL = {
     3: (_ORDINARY, _ORDINARY),
     4: (("quadrupl", "quartet"), ("quadrupl", "quartet")),
 }  # fmt: skip
-"""Beginnings of other words for a small number: those for a number in words, and those for a number in digits.
+"""Parts of words that may stand for a small number in an excerpt.
 
-A number in words may be the answer's own count of things, so " and " is enough for 2.
+The first tuple is for a number that the sentence has in words, the second for a number in digits. A number in words may
+be the answer's own count of things, so " and " is enough for 2.
 """
 _ROMAN = [
     f"{tens}{ones}"
@@ -154,10 +155,7 @@ _LIST = re.compile(
 
 
 def says_length(lower: str, unit: str, value: Decimal) -> bool:
-    """Return whether a text says a length of time as one of a longer unit, such as "a day" for 24 hours.
-
-    The text is in lower case.
-    """
+    """Return whether a text in lower case says a length of time with a longer unit: "a day" for 24 hours."""
     name = _WHOLE.get((unit, int(value)))
     return (
         name is not None
@@ -166,7 +164,7 @@ def says_length(lower: str, unit: str, value: Decimal) -> bool:
 
 
 def small_words(value: Decimal, *, in_words: bool) -> tuple[str, ...]:
-    """Return beginnings of other words for a small number, such as "both".
+    """Return parts of words that may stand for a small number, such as "both" for 2.
 
     `in_words` says whether the sentence has the number in words.
     """

@@ -206,7 +206,7 @@ def span_with_unit(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def has_same_name(mine: Number, other: Number) -> bool:
-    """Return whether the letters around an excerpt's number, as in "A380", are also around the sentence's number."""
+    """Return whether the letters around `other`, the excerpt's number, as in "A380", are also around `mine`."""
     prefix, suffix = other.letters
     word = prefix.rstrip("-‑").lower()
     before = mine.text[max(0, mine.start - len(word) - 1) : mine.start]
@@ -277,12 +277,12 @@ def is_about(mine: Decimal, other: Decimal, hedge: str) -> bool:
 
 
 def rounds(number: Number, mine: Amount, other: Amount) -> bool:
-    """Return whether `mine` is `other`, rounded as far as the sentence's wording allows.
+    """Return whether the sentence's amount, `mine`, is the excerpt's amount, `other`, rounded as the wording allows.
 
-    Without a hedge, a number is rounded to its last written digit, or to its last digit that is not zero if this
-    changes it by less than one percent. After a word such as "about", it may always be rounded to its last digit that
-    is not zero, and differ twice as much if this digit is a five. After "more than" or "less than", it may differ by a
-    fifth, and a number such as 100 by half.
+    Without a hedge, the number is rounded to its last written digit. It may be rounded to its last digit that is not
+    zero if this changes it by at most one percent. After a word such as "about", it may always be rounded to that
+    digit, and differ twice as much if the digit is a five or the number is 1, 10, 100 and so on, but never by more than
+    a tenth. After "more than" or "less than", it may differ by a fifth, and a number such as 100 by half.
     """
     difference = other.value - mine.value
     is_small = mine.value < 10 and mine.step >= 1 and not (mine.unit or mine.is_scaled or number.hedge)

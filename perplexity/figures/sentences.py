@@ -54,7 +54,8 @@ _AFTER_AN_ORDINAL = re.compile(
 class Sentence(NamedTuple):
     """A sentence and the numbers of the sources that it cites, from 1, in order.
 
-    `checked` is the text with letters in place of digits in code, and in formulas that are more than a plain number.
+    `checked` is the text with letters in place of the digits of inline code and formulas, except in code and formulas
+    that are only a number.
     """
 
     text: str
@@ -65,8 +66,8 @@ class Sentence(NamedTuple):
 def cited_sentences(cited: CitedText) -> list[Sentence]:
     """Return the sentences that have a marker, in the order of the text.
 
-    A marker belongs to the sentence that contains it, or that ends right before it. An item of a list, a heading and a
-    row of a table end a sentence.
+    A marker belongs to the sentence that contains it, or that ends right before it. A sentence also ends where an item
+    of a list, a heading or a row of a table ends.
     """
     markers = _marker_places(cited)
     if not markers:
@@ -89,7 +90,10 @@ def _marker_places(cited: CitedText) -> list[tuple[int, int]]:
 
 
 class _Change(NamedTuple):
-    """A stretch of the document, and what replaces it: a marker's `number`, or, if that is 0, a text."""
+    """A stretch of the document to replace: by `text` in a sentence's `text`, and by `checked` in its `checked`.
+
+    `number` is the number of the marker in this place, 0 if there is no marker. A marker is replaced by "".
+    """
 
     start: int
     end: int
@@ -134,7 +138,7 @@ def _stretches(document: Document) -> Iterator[tuple[int, int]]:
 
 
 def _sentences(text: str, start: int, end: int, changes: Sequence[_Change]) -> Iterator[Sentence]:
-    """Yield the sentences that have a marker, of a document's text from `start` to `end` after the changes in it."""
+    """Make the changes in a document's text from `start` to `end`, and yield its sentences that have a marker."""
     shown, checked, place = "", "", start
     marks: list[tuple[int, int]] = []
     inside = changes[bisect_left(changes, (start,)) : bisect_left(changes, (end,))]

@@ -58,11 +58,14 @@ class SourceDates:
         return not self.durations.isdisjoint(seconds)
 
     def has_time(self, minutes: tuple[int, ...], *, within: int = 0) -> bool:
-        """Return whether the text has one of these times of day, in minutes, or one `within` some minutes of it."""
+        """Return whether the text has one of these times of day, or a time at most `within` minutes away from one.
+
+        The times of day are in minutes since midnight.
+        """
         return any(abs(time - one) <= within for time in self._times for one in minutes)
 
     def has_decade(self, written: str) -> bool:
-        """Return whether the text has a decade such as "1990" or "90", or a year of it."""
+        """Return whether the text has a decade or a year of the decade; `written` is "1990" or "90" for the 1990s."""
         if any(contains(self.text, one) for one in (written, *(f"{written[-2:]}{end}" for end in ("s", "er", "ern")))):
             return True
         tens = int(f"{written[-2]}0") if written[:2] not in {"18", "20"} else 0
@@ -74,15 +77,15 @@ class SourceDates:
         return any(word in self._lower for word in words) or any(year.startswith(begun) for year in self._written_years)
 
     def has_century(self, number: int) -> bool:
-        """Return whether the text has a year of a century, or the century's number."""
+        """Return whether the text has a century, as its number or as in "1800s", or a year of the century."""
         first = f"{number - 1:02}"
         is_said = contains(self.text, str(number)) or contains(self.text, f"{first}00s")
         return is_said or any(year.startswith(first) for year in self._written_years)
 
     def has(self, partial: PartialDate) -> bool:
-        """Return whether the text, the source's date or its address has a date.
+        """Return whether the text, the source's date or the source's address has a date.
 
-        A date without its year is enough if the year stands elsewhere in the text, or if no year is known.
+        The date may stand there without its year if the source has the year elsewhere, or has no year at all.
         """
         if partial in self._partials:
             return True

@@ -25,7 +25,10 @@ _ERSTE_ZWOELF = _words("erste zweite dritte vierte fünfte sechste siebte achte 
 
 
 def _up_to_99(english: list[str], german: list[str], *, tens_ending: str) -> dict[str, int]:
-    """Return the numbers for words, from the words for 1 to 19; `tens_ending` is the ending of German tens."""
+    """Return the numbers from 1 to 99 by their words, which are made from the words for 1 to 19 and for the tens.
+
+    `tens_ending` is the ending of German ordinals such as "zwanzigste"; for cardinals, it is "".
+    """
     words = dict(zip((*english, *german), (*range(1, 20), *range(1, 20)), strict=True))
     for tens, one, other in _TENS:
         words[f"{one[:-1]}ieth" if tens_ending else one] = words[f"{other}{tens_ending}"] = tens

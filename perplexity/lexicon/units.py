@@ -162,10 +162,10 @@ ly 0 = 9.461E15 m: light_year lichtjahr lichtjahre
 kr 0: kr krona kronor krone kroner
 BTC 0: btc bitcoin ₿
 """
-"""Each line has a unit, a power of ten, and the names for the unit times this power.
+"""Each line has a unit, a power of ten, and names such as "km". A name means the unit times the power of ten.
 
-After "=" are a factor and another unit, in which amounts of the unit are compared with those of other systems. `_`
-stands for a space, in a name also for a hyphen; plurals and German cases are left out (see `find_unit`).
+A line may have "=" with a factor and another unit. Amounts are multiplied by the factor to compare them in that unit.
+`_` stands for a space, in a name also for a hyphen; plurals and German cases are left out (see `find_unit`).
 """
 UNITS: dict[str, tuple[str, int]] = {}
 CONVERSIONS: dict[str, tuple[str, str]] = {}
@@ -189,7 +189,7 @@ INITIALS = frozenset(name.split(" ")[0] for name in UNITS if " " in name)
 def find_multiplier(word: str, *, glued: bool, is_money: bool) -> tuple[int, ...]:
     """Return the powers of ten that a word may mean; empty if the word is no multiplier.
 
-    `glued` is whether the word follows the number without a space; only then can a single letter be a multiplier. The
+    `glued` says whether the word follows the number without a space; only then can a single letter be a multiplier. The
     letters t, T, b and G are multipliers only of money.
     """
     if len(word) == 1:

@@ -177,8 +177,9 @@ rise rose climb jump gain higher up surg increas grow soar plus steig stieg haus
 hold held keep kept steady unchang unverandert maintien mantien
 """
 
-"""Courses that events take, each a sequence of states. A state has the folded prefixes of the words that name it.
+"""Courses that events take, separated by empty lines. A course is a sequence of states.
 
+Each line has the folded prefixes of the words that name a state.
 If a headline names several states of a course, the first of them in the sequence counts. A language without words in
 these lists has no states.
 """

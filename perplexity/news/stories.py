@@ -90,8 +90,9 @@ def unseen(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Sto
 def _is_same(one: Sequence[Headline], other: Sequence[Headline], *, at_once: bool = False) -> bool:
     """Return whether two stories, each given by its headlines, are the same.
 
-    The first headline of one must match any headline of the other, and the two must not report different events. A
-    match of further headlines only does not count, because both stories may cite a page that reports many stories.
+    The first headline of one must match any headline of the other. If the matching headlines are of two pages, the
+    stories must not report different events. A match of further headlines only does not count, because both stories
+    may cite a page that reports many stories.
     """
     pairs = chain(((one[0], headline) for headline in other), ((headline, other[0]) for headline in one[1:]))
     found = [(mine, theirs) for mine, theirs in pairs if same_story(mine, theirs)]

@@ -1,4 +1,4 @@
-"""The news of a category: ask a provider, and turn its reply into stories with their sources."""
+"""Asks a provider for the news of a category, and turns the reply into stories with their sources."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ _MIN_ABBREVIATION = 3
 
 
 def parse_category(text: str) -> str:
-    """Return the category with this name or abbreviation. Raises InvalidRequest, which suggests the closest one."""
+    """Return the category with this name or alias, or the only one with a name or alias that begins with the text.
+
+    Raises InvalidRequest if there is none; the error suggests the category with the closest name, if one is close.
+    """
     typed = text.strip().casefold()
     begun = {_NAMES[name] for name in _NAMES if len(typed) >= _MIN_ABBREVIATION and name.startswith(typed)}
     if typed in _NAMES or len(begun) == 1:
@@ -99,7 +102,10 @@ _MAX_DAYS = 3
 
 FROM_PAGES = N_("No model wrote this: headlines and sentences are the pages’ own.")
 UNPARSED_REPLY = N_("The model’s reply wasn’t a list, so these are the pages’ own headlines.")
-"""Notes if the pages themselves are the stories: `FROM_PAGES` if no model was used, this one if it wrote no list."""
+"""The note if the pages themselves are the stories because the model wrote no list.
+
+If they are the stories because no model was used, the note is `FROM_PAGES`.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +140,8 @@ async def news_summary(
 ) -> NewsSummary:
     """Return the news of a category, of the past day unless the filters name another period.
 
-    `now` is the moment of the summary, in any time zone. `since` replaces the period of the filters: only news after
-    that moment is searched, and the longer ago it is, the more stories are asked for. `seconds` is as in a `Question`.
+    `now` is the moment of the summary, in any time zone. `since` replaces the period of the filters: news since that
+    moment is asked for, and the longer ago it is, the more stories are asked for. `seconds` is as in a `Question`.
     At most `max_stories` stories are returned. If it is None, all stories that were found are returned, and no note
     says that they are few; this is for a caller that chooses among them.
     `category` may be empty if there is a topic; the topic is then looked for in all news.
@@ -175,8 +181,8 @@ def default_to_past_day(filters: Filters) -> Filters:
 def _since(since: datetime, filters: Filters) -> Filters:
     """Return the filters that find news since a moment.
 
-    Their `after` is the day before, because services do not document whether `after` includes its day, and because a
-    page is dated in its own time zone.
+    The returned `after` is the day before the moment, because services do not document whether `after` includes its
+    day, and because a page is dated in its own time zone.
     """
     return replace(filters, recency=None, after=since.astimezone(UTC).date() - timedelta(days=1), before=None)
 
