@@ -51,7 +51,7 @@ def main() -> int:
     stopped = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    # This import takes long, so it comes after the signals are handled.
+    # This import takes long, so the handlers of the signals are set before it.
     from fake_slack.stand_in import Slack
 
     try:

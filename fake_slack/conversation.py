@@ -1,4 +1,4 @@
-"""Slack's side of a conversation: sends a person's lines and clicks to the app, and shows the app's responses."""
+"""A person's conversation with the app: sends lines and clicks to the app, and shows the app's responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fake_slack.timeline import Author, SlackMessage, Timeline
 from fake_slack.workspace import BOT_USER_ID, USER_ID, YOU, Channel
 
 MAX_LINES = 200
-"""The most command lines that are kept, to be shown if the answer to the command is public."""
+"""The most command lines that are kept; a line is shown when the app answers its command publicly."""
 
 _LINK = re.compile(r"https?://\S")
 
@@ -95,7 +95,7 @@ class Conversation:
             self._post_ephemeral(channel, f"{self.app_name} did not take the stop: “{error}”", thread_ts)
 
     async def respond(self, token: str, payload: Mapping[str, Any]) -> None:
-        """Show a message that was posted to a response_url.
+        """Show a message that was posted to a response_url, or delete the original message if `payload` requests that.
 
         Raises `ClosedError`, with Slack's error name, if the address is closed, BadInput if `payload` is not a message,
         and `SlackError` if the message exceeds one of Slack's limits.
@@ -166,7 +166,7 @@ class Conversation:
             self._post_ephemeral(channel, f"{name} failed with the error “invalid_payload”")
 
     def _show_ack(self, ticket: ResponseUrlToken, answer: Mapping[str, Any]) -> None:
-        """Show the message in the acknowledgement, unless a fast answer has already replaced it."""
+        """Show the message in the acknowledgement, unless an answer to the response_url has already taken its place."""
         says_something = bool(answer.get("text") or answer.get("blocks"))
         if says_something and self.timeline.find(ticket.channel, ticket.original) is None:
             self._show(ticket, {**answer, "replace_original": True})

@@ -21,8 +21,8 @@ from fake_slack.workspace import Channel, Workspace
 class Dialogs:
     """Sends a person's shortcuts, and actions in views, to the app.
 
-    `issue_response_url` returns a response_url for a channel and a `trigger_id`; `shortcuts` are the entries of the
-    app's manifest, None if the manifest is not known.
+    `issue_response_url` returns a response_url for a channel and a `trigger_id`. `shortcuts` are the shortcuts in
+    the app's manifest. If they are None, the manifest is not known, and every shortcut is sent.
     """
 
     timeline: Timeline

@@ -1,4 +1,4 @@
-"""The files of the app, in memory: the app announces a file, uploads its content, and completes the upload.
+"""The files and canvases of the app, in memory. For a file, the app announces, sends and completes an upload.
 
 https://docs.slack.dev/messaging/working-with-files#upload
 """

@@ -146,7 +146,7 @@ def complaints(blocks: Sequence[Block], state: Entered) -> dict[str, str]:
 
 
 def selections(blocks: Sequence[Block], state: Entered) -> Iterator[tuple[str, str, str]]:
-    """Yield the ids of block, element and selected conversation for each input with `response_url_enabled`.
+    """Yield the ids of block, element and conversation for each selection in an input with `response_url_enabled`.
 
     https://docs.slack.dev/surfaces/modals#modal_response_url
     """

@@ -79,8 +79,8 @@ def check_message(payload: Dict) -> list[str]:
 def check_blocks(streamed: Sequence[Dict], closing: Sequence[Dict]) -> list[str]:
     """Return Slack's error names for a streamed message, each with the reason.
 
-    `closing` are the blocks that the stop of the stream adds; they have their own limit of 50 blocks. The limit of
-    12,000 characters of Markdown holds for each chunk of a stream, and so is not checked here.
+    `closing` are the blocks that `chat.stopStream` adds; they have their own limit of 50 blocks. The limit of 12,000
+    characters of Markdown is not checked here, since it applies to each chunk and not to the whole message.
     """
     whole = [*streamed, *closing]
     malformed = [f"invalid_blocks: {fault}" for fault in _faults("message", {"blocks": whole}, whole)]
@@ -115,7 +115,10 @@ def _misplaced(blocks: Sequence[Dict], surface: str) -> Iterator[str]:
 
 
 def _one_of(validator: Any, choices: Sequence[Dict], value: Any, schema: Dict) -> Iterator[ValidationError]:
-    """Yield the faults that a value has for the choice of its type. Plain JSON Schema only says that no choice fits."""
+    """Yield the faults of a value, checked only against the choice that has the value's type.
+
+    Plain JSON Schema would only say that no choice fits.
+    """
     if "discriminator" not in schema:
         yield from Draft202012Validator.VALIDATORS["oneOf"](validator, choices, value, schema)
         return

@@ -1,4 +1,4 @@
-"""Finds mistakes in the messages and views of an app that no answer of Slack reports; each is one sentence."""
+"""Finds mistakes of an app that Slack's replies do not report; each mistake is described in one sentence."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def home_opened(
 ) -> dict[str, Any]:
     """Return the event of a person who opens the direct message with the app, at the tab "home" or "messages".
 
-    `view` is the home tab that the person sees, None before the first one was published.
+    `view` is the home tab that the person sees, None if the app has not published one.
     https://docs.slack.dev/reference/events/app_home_opened
     """
     shown = {} if view is None or tab != "home" else {"view": dict(view)}

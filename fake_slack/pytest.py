@@ -1,4 +1,7 @@
-"""A plugin for pytest that nothing loads by itself: `pytest_plugins = ["fake_slack.pytest"]` in your conftest.py."""
+"""A plugin for pytest, which is not loaded automatically.
+
+Load it by `pytest_plugins = ["fake_slack.pytest"]` in your conftest.py.
+"""
 
 from __future__ import annotations
 

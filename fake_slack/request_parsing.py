@@ -1,4 +1,4 @@
-"""Parse and limit the bodies of requests to the stand-in."""
+"""Parses the bodies of requests to the stand-in, limits their size, and checks their fields."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def read_body(request: web.Request, *, max_bytes: int = MAX_BYTES) -> byte
 
 
 def is_from_browser(headers: Mapping[str, str]) -> bool:
-    """Return whether a browser sent the request: programs such as the app send neither `Origin` nor `Sec-Fetch-*`."""
+    """Return whether a browser sent the request. Only browsers send `Origin` or `Sec-Fetch-*`; the app does not."""
     return "Origin" in headers or any(name.lower().startswith("sec-fetch-") for name in headers)
 
 
@@ -121,7 +121,7 @@ def ts_of(fields: Mapping[str, Any], name: str) -> str | None:
 
 
 def zone_of(fields: Mapping[str, Any], name: str) -> str | None:
-    """Return the name of a time zone, such as "Europe/Berlin"; None if it is missing or unknown."""
+    """Return the name of a time zone, such as "Europe/Berlin"; None if it is missing or unknown. Raises BadInput."""
     value = text_of(fields, name)
     if not _ZONE.fullmatch(value):
         return None

@@ -62,7 +62,7 @@ def decode(token: str, *, secret: str) -> ResponseUrlToken:
 
 
 def _signature(packed: bytes, secret: str) -> bytes:
-    """Return the signature of a token; a prefix in the signed bytes rules out the signature of a request."""
+    """Return the signature of a token; because of the prefix, the signature of a request is never valid for a token."""
     return hmac.new(secret.encode(), b"response_url:" + packed, hashlib.sha256).digest()
 
 

@@ -35,7 +35,7 @@ RETRIES = 3
 
 
 class AckError(Exception):
-    """The app did not acknowledge the request in time; the message is Slack's error name.
+    """The app did not acknowledge a request as Slack requires; the message is Slack's error name.
 
     `reason` is the reason that Slack gives if it sends the event again; empty if the app has forbidden a repetition.
     """
@@ -111,7 +111,7 @@ class Sender:
         except ClientError:
             self.on_mistake(f"{what}: dispatch_failed, no answer from {self.url}")
             raise AckError("dispatch_failed", reason="connection_failed") from None
-        # For events, Slack accepts any status 2xx (https://docs.slack.dev/apis/events-api#responding), otherwise 200.
+        # For events, Slack accepts any status 2xx (https://docs.slack.dev/apis/events-api#responding), else only 200.
         if response.status != 200 and (content_type != JSON or response.status // 100 != 2):
             self.on_mistake(f"{what}: dispatch_failed, the app answered with status {response.status}")
             forbidden = response.headers.get("X-Slack-No-Retry") == "1"
@@ -125,7 +125,7 @@ class Sender:
             self._session = None
 
     def _open_session(self) -> ClientSession:
-        """Open the session on first use, because aiohttp needs a running loop."""
+        """Return the session; the first call opens it, because aiohttp needs a running loop."""
         if self._session is None:
             self._session = ClientSession()
         return self._session

@@ -57,8 +57,8 @@ class Slack:
     mistake of the app when it is found.
 
     `events` are the events to which the app has subscribed: mentions and direct messages, until a test changes them.
-    `scopes` are the scopes of its token: all, until a test changes them. `methods` are those of the Web API; a test can
-    add others that its app calls. `timeline` has everything that is shown.
+    `scopes` are the scopes of the bot token: all, until a test changes them. `methods` are the methods of the Web API,
+    by name; a test can add further methods that its app calls. `timeline` has everything that is shown.
     """
 
     bot_token, signing_secret = BOT_TOKEN, SIGNING_SECRET
@@ -123,7 +123,7 @@ class Slack:
     async def _close(self) -> None:
         await self.sender.close()
         await self._runner.cleanup()
-        # If a connection is just being accepted or closed, the loop closes its socket only in its next turn.
+        # If a connection is just being accepted or closed, its socket is closed only in the next turn of the loop.
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for task in rest:
             task.cancel()
@@ -153,7 +153,7 @@ class Slack:
             time.sleep(0.01)
 
     def now(self) -> float:
-        """Return the time of this Slack in seconds since 1970, by which triggers, streams and tiers expire."""
+        """Return the time of this Slack in seconds since 1970; triggers, streams and limits on calls depend on it."""
         return time.time() + self._ahead
 
     def advance(self, seconds: float) -> None:
@@ -161,7 +161,7 @@ class Slack:
         self._ahead += seconds
 
     def say(self, text: str, *, thread_ts: str = "", channel: str = DIRECT.id) -> None:
-        """Post a message, by default to the app directly."""
+        """Post a message, by default in the direct message with the app."""
         self._do(self._conversation.say(text, channel=self._place(channel), thread_ts=thread_ts or None), text)
 
     def mention(self, text: str, *, thread_ts: str = "") -> None:
@@ -201,7 +201,7 @@ class Slack:
             self._run(self.sender.send_event(self.sender.last, retry=1))
 
     def modal(self) -> View | None:
-        """Return the view of the modal that the person sees."""
+        """Return the topmost view of the person's modal; None if no modal is open."""
         return next(reversed(self.timeline.views.stack(USER_ID)), None)
 
     def messages(self) -> list[dict[str, Any]]:
@@ -226,7 +226,10 @@ class Slack:
         raise AssertionError(f"{text!r} is not shown, but {texts}; mistakes: {self.mistakes()}")
 
     def mistakes(self) -> list[str]:
-        """Return the app's mistakes until now; the fixture then does not fail the test because of them."""
+        """Return the app's mistakes so far, after giving the app up to one second to finish its work.
+
+        After this call, the fixture `slack` does not fail the test because of mistakes.
+        """
 
         async def settled() -> bool:
             return not [*mistakes.left_open(self.timeline)]

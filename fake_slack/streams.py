@@ -42,7 +42,7 @@ _SHOWN_AS = (
     (re.compile(r"^#+ ", re.MULTILINE), ""),
     (re.compile(r"^[-*] ", re.MULTILINE), "• "),
 )
-"""Patterns and replacements: Slack rewrites streamed Markdown by them for the `text` of the message that it returns."""
+"""The patterns that Slack replaces in streamed Markdown to make the `text` of the message, and their replacements."""
 
 
 class StreamMode(StrEnum):
@@ -165,7 +165,7 @@ class Stream:
     def check(self) -> None:
         """Raise `SlackError` if the whole message exceeds one of Slack's limits.
 
-        Takes time in proportion to its length.
+        The check takes time in proportion to the length of the message.
         """
         streamed = [block for block in self.streamed_blocks() if not _is_empty(block)]
         refuse(check_blocks(streamed, self.closing))

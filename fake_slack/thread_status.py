@@ -33,7 +33,7 @@ class SuggestedPrompt(NamedTuple):
 
 
 class ThreadStatuses:
-    """The prompts of all channels, and the statuses of their threads.
+    """The prompts of all channels, and the statuses of their threads and agent sessions.
 
     `clock` returns seconds since 1970; `on_change` is called with the channel of each change.
     """
@@ -50,7 +50,7 @@ class ThreadStatuses:
         return self._prompts.get(channel, ("", ()))[1]
 
     def suggest(self, channel: str, prompts: tuple[SuggestedPrompt, ...], *, title: str = "") -> None:
-        """Show prompts in a channel in place of its earlier prompts; no prompts if empty."""
+        """Replace the prompts that a channel shows; if `prompts` is empty, the channel then shows none."""
         if prompts or self.prompts(channel):
             self._prompts[channel] = (title, prompts)
             self._on_change(channel)

@@ -37,7 +37,7 @@ class Author(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class SlackMessage:
-    """One message. A `private` message is ephemeral: only the asker sees it, and no history contains it.
+    """One message. A `private` message is ephemeral: only one person sees it, and no history contains it.
 
     `stream` is the stream that writes the message; None for a message that was posted as a whole.
     """

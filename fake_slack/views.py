@@ -34,7 +34,8 @@ Surface = Mapping[str, Any]
 class IssuedTrigger:
     """A person's action that can open a view; `issued` is its time in seconds since 1970.
 
-    The action took place in the view `view`, if that is set, and in the conversation `channel`.
+    `view` is the id of the view in which the action took place; None for an action elsewhere. `channel` is the id of
+    the conversation; empty if there is none.
     """
 
     user: str
@@ -161,7 +162,7 @@ class OpenViews:
         return view
 
     def update(self, content: Surface, *, view_id: str = "", external_id: str = "", hash: str = "") -> View:
-        """Replace the content of a view; the entered values stay. Raises `SlackError`."""
+        """Replace the content of a view; inputs that still offer their values keep them. Raises `SlackError`."""
         by_id = (view for view in self._all() if view_id and view.id == view_id)
         by_name = (view for view in self._all() if external_id and view.content.get("external_id") == external_id)
         view = next(by_id if view_id else by_name, None)
@@ -192,7 +193,10 @@ class OpenViews:
             self._put(replace(view, errors=errors, failure=failure))
 
     def close(self, view_id: str, *, clear: bool = False) -> tuple[View, ...]:
-        """Close a view and the views above it, or with `clear` the whole modal; return the closed views, top first."""
+        """Close a view and the views above it; return the closed views, top first.
+
+        With `clear`, or if the view sets `clear_on_close`, the whole modal is closed.
+        """
         view = self.find(view_id)
         if view is None or not view.is_modal:
             return ()

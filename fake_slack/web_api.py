@@ -200,7 +200,7 @@ async def _grow(
 ) -> SlackMessage:
     """Change a live stream of the app.
 
-    `last` is whether the call ends the stream; such a call is accepted even after the person's own stop.
+    `last` is whether the call ends the stream; such a call is accepted even after the person pressed stop.
     """
     while True:
         message = _own_message(api, arguments, otherwise="message_not_owned_by_app")
@@ -212,7 +212,7 @@ async def _grow(
             raise SlackError("message_not_in_streaming_state")
         changed = change(stream)
         await asyncio.to_thread(changed.check)
-        if api.timeline.find(message.channel, message.ts) is message:  # No other call was faster.
+        if api.timeline.find(message.channel, message.ts) is message:  # No other call has changed it.
             return api.timeline.put(message.streaming(changed))
 
 
@@ -381,7 +381,7 @@ MAX_PROMPTS = 4
 MAX_LOADING_MESSAGES = 10
 
 KINDS = {"C": "channels", "G": "groups", "D": "im"}
-"""The word for a channel's kind in scopes, by the first letter of its id."""
+"""The words for kinds of channels in scopes, by the first letter of a channel's id."""
 
 
 def _user(api: WebApi, arguments: Arguments, *, name: str = "user") -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Channel:
     is_member: bool = True
 
     def as_payload(self) -> dict[str, str]:
-        """Return the channel of a payload."""
+        """Return the channel as payloads contain it."""
         return {"id": self.id, "name": self.name}
 
 
@@ -60,9 +60,9 @@ CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
 class Workspace:
     """The people, the channels and the app for the Web API; a workspace for tests may override the methods.
 
-    `scopes` are those of the bot token, `zone` is the name of the person's time zone. `refused` maps each method that
-    the workspace does not support to Slack's error, such as `feature_not_enabled`. `groups` maps the ids of user groups
-    to the ids of their members. `clock` returns seconds since 1970.
+    `scopes` are the scopes of the bot token, `zone` is the name of the person's time zone. `refused` maps each method
+    that the workspace does not support to Slack's error, such as `feature_not_enabled`. `groups` maps the ids of user
+    groups to the ids of their members. `clock` returns seconds since 1970.
     """
 
     def __init__(self, *, scopes: Sequence[str] = (), clock: Callable[[], float] = time.time) -> None:
@@ -86,7 +86,7 @@ class Workspace:
         }
 
     def channel(self, channel_or_user: str) -> Channel | None:
-        """Return the conversation for a channel's id, or the direct message for a person's id."""
+        """Return the channel with this id, or the direct message with this person; None if the id is unknown."""
         return DIRECT if channel_or_user == USER_ID else self.conversations.get(channel_or_user)
 
     def members(self, channel_id: str) -> list[str]:

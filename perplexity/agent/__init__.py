@@ -7,7 +7,7 @@ from perplexity.extras import require
 
 require("agent")
 
-# These import the packages of the extra.
+# These modules import packages of the extra, so the check comes before them.
 from perplexity.agent.agent import NAME, AgentLimits, ObservedModel, ToolFactory, WebAgent, build_model  # noqa: E402
 from perplexity.agent.tools import provider_tools  # noqa: E402
 

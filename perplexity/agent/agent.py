@@ -112,8 +112,9 @@ class WebAgent:
         """Return the answer, or passages of the pages that the run found before it failed or reached a limit.
 
         The tools apply the question's `filters`, and pages outside the domains of the filters are removed here. The
-        question's `model` and `reasoning` are ignored. Raises InvalidRequest for an invalid question. If nothing was
-        found, raises the PerplexityError that ended the run; for a limit, this is TimedOut or RunFailed.
+        question's `model` and `reasoning` are ignored. Raises InvalidRequest for an invalid question. If the run
+        ended without an answer and found no passages, raises the PerplexityError that ended it. This is TimedOut or
+        RunFailed for a limit.
         """
         started, registry = self._clock(), SourceRegistry()
         filters = validate(question.filters)
@@ -189,8 +190,8 @@ def build_model(
 ) -> Model:
     """Return the model with this name, such as `vendor/model`; a private endpoint may need no key.
 
-    A model at OpenRouter gets a class of its own from pydantic-ai, because OpenRouter reports its cost and some of its
-    errors in its own form. `open_timeout` is the time in seconds for opening a connection; `ca_bundle` is as for
+    A model at OpenRouter is an OpenRouterModel of pydantic-ai, because OpenRouter reports costs and some errors in a
+    form of its own. `open_timeout` is the time in seconds for opening a connection; `ca_bundle` is as for
     `PerplexityClient`. If the task has a key of its own for `base_url` (`perplexity.scope`), that key is used instead
     of `api_key`.
 
@@ -222,7 +223,7 @@ def _adapted(provider: Provider[AsyncOpenAI], base_url: str, seconds: float) -> 
 
 
 async def _use_own_key(base_url: str, request: Request) -> None:
-    """Set the task's own key on a request, unless it was redirected to another host."""
+    """Set the task's own key, if there is one, on a request; a request redirected to another host does not get it."""
     own, service = scope.current().keys, URL(base_url)
     key = None if own is None else own.keys.get(base_url.rstrip("/"))
     if key is not None and request.url.copy_with(path="/", query=None) == service.copy_with(path="/", query=None):

@@ -43,7 +43,7 @@ from perplexity.wire.errors import error_from_status
 from perplexity.wire.json import as_dollars, as_objects, as_text, as_texts, encodable_text, encode, loads
 from perplexity.wire.sources import merge
 
-# Only at the beginning, after an optional line on the provider, since `<result>` further down is the content of a page.
+# Matches only at the beginning, after an optional line on the provider: further down, `<result>` is text of a page.
 _RESULT = re.compile(r"(?:[^\n]*\n\s*)?<result>\n")
 _RESULT_END = re.compile(r"\n</result>\s*<references>\n?")
 _REFERENCES_END = "</references>"
@@ -168,7 +168,11 @@ class SourceRegistry:
         return "\n\n".join(filter(None, (strip_tags(text[:MAX_TEXT]), listed))) or NO_RESULTS
 
     def _register(self, source: Source) -> Source:
-        """Return the page with its number; a longer excerpt or a title replaces an earlier one."""
+        """Return the page with its number in the run.
+
+        The new page replaces a known one with the same address if its excerpt is longer, or if the known page has no
+        title.
+        """
         address = safe_url(source.url) or source.url
         known = self.pages.get(address)
         if known is None:
@@ -218,7 +222,7 @@ def partial_answer(
     *,
     provider: str,
 ) -> Answer:
-    """Return an answer of passages from a stopped run's pages. If there are none, raise `error` with the run's cost."""
+    """Return passages from the pages of a run that failed. If there are none, raise `error` with the run's cost."""
     try:
         pages = SearchResults(results=registry.sources, provider=provider)
         found = passages_answer(filter_results(pages, question.filters.enforced), question.text)
@@ -268,7 +272,7 @@ def _model(messages: Sequence[ModelMessage]) -> str | None:
 
 
 def _usage(messages: Sequence[ModelMessage], registry: SourceRegistry) -> Usage:
-    """Return the usage of the run; its cost is that of the model and of the tools, as far as it is known."""
+    """Return the usage of the run; `cost_usd` is the sum of the known costs of the model and the tools."""
     made = [response.usage for response in _responses(messages)]
     return Usage(
         input_tokens=sum(usage.input_tokens for usage in made),
@@ -305,8 +309,8 @@ The first matching class counts; subclasses come before their bases.
 def translate_error(error: Exception, *, provider: str, now: float) -> PerplexityError:
     """Return the failure of a run as a PerplexityError, without the library's message, which quotes what was sent.
 
-    The library's own failures are AgentRunError. Any other exception, such as an IndexError for a response without a
-    choice, or one from a foreign tool, is a RunFailed. `now` is in seconds since 1970.
+    The library's own errors are subclasses of AgentRunError. Any other exception, such as an IndexError for a response
+    without a choice or an error of a foreign tool, becomes RunFailed. `now` is in seconds since 1970.
     """
     if isinstance(error, ModelHTTPError):
         return _from_status(error, provider=provider, now=now)

@@ -79,7 +79,7 @@ def model_from_env(environ: Mapping[str, str]) -> tuple[str, str, str | None]:
 async def _ask(
     question: Question, model: tuple[str, str, str | None], order: tuple[str, ...], process: ProcessIO
 ) -> Answer:
-    # Imported only here, because the import takes over a second.
+    # Imported only here, because the import takes more than a second.
     from perplexity.agent import WebAgent, build_model, provider_tools
 
     name, base_url, api_key = model
@@ -103,7 +103,7 @@ async def _ask(
 
 
 def show_calls(tools: Sequence[Tool], report: Callable[[str], None]) -> list[Tool]:
-    """Return the tools, each wrapped so that it reports its call before it, and that the model is thinking after it."""
+    """Return wrapped tools: each reports its call before it runs, and afterwards that the model is thinking."""
 
     def reporting(tool: Tool) -> Tool:
         async def handler(**arguments: JSON) -> str:

@@ -1,4 +1,4 @@
-"""A command, its access to the process, and how signals end it."""
+"""The base of all commands: their definition, their errors, their access to the process, and its signals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 
 class StoppedBySignal(KeyboardInterrupt):
-    """A signal other than that of Ctrl-C ended the process."""
+    """SIGTERM or SIGHUP stopped the command; Ctrl-C raises a plain KeyboardInterrupt."""
 
 
 class Signals:
@@ -37,12 +37,15 @@ class Signals:
 
     @property
     def exit_code(self) -> int:
-        """The exit code after a signal, as in a shell; it is that of Ctrl-C unless another signal was received."""
+        """The exit code after a signal, as in a shell: 128 plus the number of the signal.
+
+        The signal is SIGTERM or SIGHUP if one of them was received, otherwise SIGINT, the signal of Ctrl-C.
+        """
         return _SIGNAL_BASE + self._first
 
     @property
     def stopped(self) -> bool:
-        """Whether a signal other than that of Ctrl-C was received."""
+        """Whether SIGTERM or SIGHUP was received."""
         return self._first is not signal.SIGINT
 
     def install(self) -> None:
@@ -55,7 +58,10 @@ class Signals:
                 signal.signal(number, self._on_signal)
 
     def run(self, work: Coroutine[object, object, Result]) -> Result:
-        """Run a coroutine until a signal cancels it. Raises StoppedBySignal, or KeyboardInterrupt after Ctrl-C."""
+        """Run a coroutine and return its result.
+
+        SIGTERM, SIGHUP and Ctrl-C cancel the coroutine. Raises StoppedBySignal then, or KeyboardInterrupt after Ctrl-C.
+        """
         try:
             return asyncio.run(self._track(work))
         except asyncio.CancelledError:
@@ -83,14 +89,14 @@ class Signals:
 
 
 OK, FAILED, WRONG_USE, PIPE_CLOSED = 0, 1, 2, 141
-"""The exit codes; the last is that of a program that SIGPIPE ended. `Signals.exit_code` is for other signals."""
+"""The exit codes. A shell reports 141 for a program that SIGPIPE ended; `Signals.exit_code` is for other signals."""
 
 
 _KEY_LINE = re.compile(r"""(?:export\s+)?(\w+_API_KEY)\s*=\s*(["']?)([^\s"'#]+)\2\s*(?:#.*)?""")
 
 
 def read_keys(path: Path) -> dict[str, str]:
-    """Return the variables of a `.env` file whose names end in `_API_KEY`; none if it cannot be read."""
+    """Return the variables of a `.env` file whose names end in `_API_KEY`; empty if the file cannot be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -123,8 +129,9 @@ class ProcessIO:
         closed = frozenset(name for name in _STREAMS if getattr(sys, name) is None)
         for name, mode in _STREAMS.items():
             if name in closed:
-                # The null device takes the place of a closed stream. It gets the stream's own descriptor, since the
-                # streams are opened in the order of their descriptors; any other file would get it otherwise.
+                # The null device takes the place of a closed stream; otherwise, the next file that is opened would get
+                # the stream's descriptor. `os.open` returns the lowest free descriptor. This is the stream's own, since
+                # the loop follows the order of the descriptors.
                 setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
         for stream in (sys.stdout, sys.stderr):
             # A character that the terminal's encoding lacks is replaced instead of raising an error.
@@ -149,10 +156,11 @@ class ProcessIO:
 
 @dataclass(frozen=True, kw_only=True)
 class CliCommand:
-    """A command: `add` declares its arguments, and `run` runs it with the parsed ones.
+    """A command: `add` declares its arguments, and `run` runs it with the parsed arguments.
 
-    `run` raises UsageError, CommandFailed, InvalidRequest or another PerplexityError. If it raises KeyboardInterrupt,
-    `cancelled` is written to stderr. `extras` must be installed to run the command, but not for its help.
+    `run` raises UsageError, CommandFailed, InvalidRequest or another PerplexityError. If `run` raises
+    KeyboardInterrupt, `cancelled` is written to stderr. `extras` are the extras of the package that must be installed
+    to run the command; its help works without them.
     """
 
     name: str
@@ -173,7 +181,10 @@ class CommandFailed(Exception):
 
 @contextmanager
 def explain_nothing_found(nothing: str) -> Iterator[None]:
-    """Replace an error that only says that nothing was found by CommandFailed with `nothing` and the reasons."""
+    """In the block, raise CommandFailed instead of an error that only says that nothing was found.
+
+    The message of CommandFailed is `nothing`, followed by the providers' reasons. Other errors are raised unchanged.
+    """
     try:
         yield
     except PerplexityError as error:

@@ -1,4 +1,4 @@
-"""`check`: the claims of a text, each with a quotation, and with a verdict if the quotation's words decide it."""
+"""`check`: the claims of a text, each with a verdict and with quotations from web pages, if there are any."""
 
 from __future__ import annotations
 

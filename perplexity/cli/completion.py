@@ -25,7 +25,7 @@ _VALUES: Mapping[str, Sequence[str]] = {
     "category": tuple(CATEGORIES),
     "tool": tuple(tool.name for tool in TOOLS),
 }
-"""The values of arguments that argparse does not check."""
+"""The values of arguments for which argparse has no `choices`, by the name of the argument."""
 
 _LISTS = frozenset({"providers"})
 _FILES = frozenset({"schema"})
@@ -49,7 +49,7 @@ def _arguments(command: CliCommand) -> Sequence[argparse.Action]:
 
 
 def _takes(argument: argparse.Action) -> str:
-    """Return the name of an argument's value; empty if the argument takes none."""
+    """Return the name of an argument's value, as in the help; empty if the argument takes no value."""
     if argument.nargs == 0:
         return ""
     return argument.metavar if isinstance(argument.metavar, str) else argument.dest.upper()
@@ -61,7 +61,7 @@ def _values(argument: argparse.Action) -> str:
 
 
 def _bash(commands: Sequence[CliCommand]) -> str:
-    """Return the script for bash, including version 3.2 of macOS."""
+    """Return the script for bash; it also runs in bash 3.2, which macOS has."""
     names = " ".join(command.name for command in commands)
     values = "\n".join(case for command in commands for case in _bash_values(command))
     words = "\n".join(_bash_words(command) for command in commands)

@@ -34,7 +34,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
-    """Run the deep dive, show its progress, and write the report. Raises UsageError or PerplexityError."""
+    """Run the deep dive, show its progress, and write the report.
+
+    Raises UsageError, CommandFailed or PerplexityError.
+    """
     order = parse_providers(parsed)
     topic = parse_query(read_input(parsed.topic, process.stdin, expected="topic"))
     with explain_nothing_found(no_results_text(topic)):

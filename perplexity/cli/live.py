@@ -125,7 +125,7 @@ class Screen:
                 progress.stop()
                 live.stop()
         except BaseException:
-            # The live area has erased the text of the interrupted answer.
+            # When the live area stopped, it erased the text that was not yet finished; print that text again.
             if rest := "".join(markdown_text.take_finished()).strip():
                 self.print_markdown(rest)
             raise
@@ -143,7 +143,7 @@ class Screen:
         self._headed += new
 
     def print_answer(self, answer: Answer, printed: StreamingMarkdown | None = None) -> None:
-        """Print the text of an answer, without what was already printed unless the service corrected it."""
+        """Print the text of an answer; the blocks that were already printed are left out if they have not changed."""
         if answer.kind is AnswerKind.PASSAGES:
             for passage in answer.passages:
                 self._console.print(

@@ -82,14 +82,14 @@ def _run(command: CliCommand, parsed: argparse.Namespace, process: ProcessIO) ->
 class _Parser(argparse.ArgumentParser):
     """A parser that reports an error and a suggestion on one line, and raises OSError if help cannot be written.
 
-    `words` are all arguments of the program. `commands` has the parser of each command.
+    `words` are all arguments of the program. `commands` maps the name of each command to its parser.
     """
 
     words: Sequence[str] = ()
     commands: Mapping[str, _Parser] = MappingProxyType({})
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
-        # argparse's own method would ignore an error, and would leave a part of the text in the buffer until Python
+        # argparse's own method ignores errors in writing, and leaves a part of the text in the buffer until Python
         # exits.
         (file or sys.stdout).write(self.format_help())
         sys.stdout.flush()
@@ -116,7 +116,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser, which sets `command` to the chosen CliCommand. `words` are the arguments, for its hints."""
+    """Return the parser of the command line; its result has the chosen CliCommand as `command`.
+
+    `words` are the program's arguments, which the parser needs for hints in its error messages.
+    """
     root = _Parser(prog=PROGRAM, description="Searches the web and answers from it, with sources.", allow_abbrev=False)
     root.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = root.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
@@ -146,7 +149,7 @@ def _report(command: CliCommand, error: UsageError | CommandFailed | PerplexityE
 
 
 def _missing_keys(environ: Mapping[str, str]) -> str:
-    """Return a sentence for an environment without a key of any service, else an empty string."""
+    """Return the advice to set a key if the environment has no key of any service; empty if it has one."""
     variables = [variable for spec in PROVIDERS.values() for variable in spec.key_variables]
     if first_variable(environ, *variables):
         return ""
@@ -154,7 +157,9 @@ def _missing_keys(environ: Mapping[str, str]) -> str:
 
 
 def _report_write_error(program: str, error: OSError, process: ProcessIO) -> int:
-    """Report why output failed, unless the reader closed the pipe, and redirect stdout to the null device.
+    """Report why output failed, redirect stdout to the null device, and return the exit code.
+
+    Nothing is reported if the reader closed the pipe, or if a signal stopped the process.
 
     If stdout were not redirected, Python would report an error when it flushes stdout at exit:
     https://docs.python.org/3/library/signal.html#note-on-sigpipe

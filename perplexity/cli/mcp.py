@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perplexity.mcp_server.settings import HTTPSettings
 
 MCP_PROVIDERS = tuple(name for name, spec in PROVIDERS.items() if spec.perplexity_models)
-"""The providers with Perplexity's own models, directly or through OpenRouter; the tools have Perplexity's name."""
+"""The providers of Perplexity's own models. No others are asked, because the tools have Perplexity's name."""
 
 _STOPPED = "Stopped."
 
@@ -32,7 +32,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
-    """Serve until the client or a signal ends it. Raises UsageError, also for an invalid variable."""
+    """Serve until the client closes stdin or a signal stops the process.
+
+    Raises UsageError for an invalid option or variable, for closed standard streams, and for a port that is not
+    available.
+    """
     if parsed.transport == "stdio" and (closed := sorted(process.closed & {"stdin", "stdout"})):
         message = " and ".join(f"{name} is closed" for name in closed)
         raise UsageError(f"{message}, but the client needs it; use --transport http instead")
@@ -47,7 +51,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     addresses = [config.address(name, PROVIDERS[name].base_url) for name in MCP_PROVIDERS if name in config.keys]
     for variable, value in (own, *map(find_proxy, addresses)):
         _check_proxy(variable, value)
-    # The variables of HTTP do not apply to stdio: PORT may belong to another program.
+    # For stdio, the variables of the HTTP server are not read, because PORT may be meant for another program.
     is_http = parsed.transport == "http"
     try:
         settings = settings_from_env(process.environ, at_once=parsed.at_once)

@@ -42,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
-    """Find the news and write the stories. Raises UsageError or PerplexityError."""
+    """Find the news and write the stories. Raises UsageError, CommandFailed or PerplexityError."""
     filters, order, kind = parse_filters(parsed), parse_providers(parsed), parse_category(parsed.category)
     topic = " ".join(parsed.topic)
     with explain_nothing_found(no_news_text(kind, topic, default_to_past_day(filters))):

@@ -33,7 +33,7 @@ def add_text(parser: argparse.ArgumentParser, name: str, use: str) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser, *, filters: bool = True, mode: bool = False) -> None:
-    """Declare the filters, the kind of pages (`mode`), the providers and the output formats."""
+    """Declare the options for providers and output; `filters` adds the filters, and `mode` adds --mode."""
     if filters:
         _add_filters(parser)
     if mode:
@@ -78,7 +78,7 @@ def parse_filters(parsed: argparse.Namespace) -> Filters:
 
 
 def parse_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
-    """Return the providers of the option, empty for all. Raises InvalidRequest for an unknown name."""
+    """Return the names in --providers; empty if the option is not given. Raises InvalidRequest for an invalid value."""
     if parsed.providers is None:
         return ()
     if not parsed.providers.strip(", "):
@@ -98,9 +98,9 @@ def join_dashed_values(arguments: Iterable[str]) -> list[str]:
 
 
 def option_hint(words: Iterable[str], known: Iterable[str], others: Mapping[str, Iterable[str]]) -> str:
-    """Return a hint on the first unknown option among the words; an empty text if there is none.
+    """Return a hint on the first unknown option among the words; empty if all options are known.
 
-    `others` are the options of each other command.
+    `known` are the options of the chosen command. `others` maps the names of the other commands to their options.
     """
     options = set(known)
     for word in takewhile(lambda word: word != "--", words):
@@ -115,13 +115,13 @@ def option_hint(words: Iterable[str], known: Iterable[str], others: Mapping[str,
 
 def explain_invalid_request(error: InvalidRequest) -> str:
     """Return one line on an invalid value, with the name of its option."""
-    # An error from a service has no `allowed`; its field is one of the service's own, which is no option.
+    # Without `allowed`, the field is not an option but, for example, a name in the API of a service.
     typed = error.allowed is not None and error.field not in {"query", "prompt", "category"}
     return f"--{error}" if typed else str(error)
 
 
 def _split_values(values: Sequence[str]) -> list[str]:
-    # An empty value, as from an unset variable in a shell, or one of commas is kept, to be reported as an error.
+    # A value that is empty, as from an unset variable in a shell, or has only commas is kept, so that it is reported.
     return [part for value in values for part in [part for part in value.split(",") if part.strip()] or [value]]
 
 

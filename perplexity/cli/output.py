@@ -1,4 +1,4 @@
-"""Answers, results and news as plain text or JSON, safe for a terminal."""
+"""Replies as plain text or JSON, and the notices, notes and footers around them, safe for a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Reply = Answer | SearchResults | NewsSummary | DeepDive | CheckedClaims
 
 
 def as_json(reply: Reply) -> str:
-    """Return an indented JSON object with every field; days and moments are in ISO 8601.
+    """Return an indented JSON object with every field of the reply; days and moments are in ISO 8601.
 
     `cost_usd` is the sum of all charges, including those of failed attempts; null if none is known.
     """
@@ -47,7 +47,10 @@ UNSOURCED = "This answer has no sources, so you can’t check it here."
 
 
 def header(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
-    """Return the notices above a reply; `unset` is the variable that the first choice of provider lacks."""
+    """Return the notices above a reply.
+
+    `unset` is the variable for the key of the first provider, if that key is missing; otherwise it is empty.
+    """
     as_of = reply.as_of if isinstance(reply, Answer) else ""
     return [printable_line(line) for line in (fallback_notice(reply, unset=unset), as_of) if line]
 
@@ -118,10 +121,10 @@ def format_results(
 
 
 def numbered_text(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
-    """Return the text with markers numbered by first use, the sources that it cites, and the number of other sources.
+    """Return the text with markers numbered by first use, the cited sources, and the number of the other sources.
 
-    Without markers, all sources are listed. Passages keep their numbers and list all sources; a page's own `[1]`
-    becomes ‹1›.
+    If the text has no markers, all sources are returned. Passages keep their numbers, and all their sources are
+    returned; a `[1]` in the text of a page becomes ‹1›.
     """
     if answer.kind is AnswerKind.PASSAGES:
         return answer_text(answer), answer.sources, 0

@@ -21,11 +21,11 @@ _QUERIES = 3
 _SITES = 4
 
 FIRST_STEP = "Searching the web"
-"""The first activity of every answer."""
+"""The first activity of `search`, `ask` and `news`."""
 
 
 class ProgressLine:
-    """A line that is redrawn every second and cleared at the end; nothing if the stream is not a terminal."""
+    """A line that is redrawn every second and cleared at the end; if `is_shown` is False, nothing is written."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ProgressLine:
 
     @asynccontextmanager
     async def running(self, activity: str) -> AsyncIterator[None]:
-        """Show the line until the `async with` block ends or `stop` is called; `activity` is the first one shown."""
+        """Show the line while the `async with` block runs, at first with this activity."""
         self.show(activity)
         ticking = asyncio.create_task(self._tick())
         try:

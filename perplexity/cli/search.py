@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
-    """Search and write the pages. Raises UsageError or PerplexityError."""
+    """Search and write the pages. Raises UsageError, CommandFailed or PerplexityError."""
     count, filters, order = parse_max_results(parsed.n, name="n"), parse_filters(parsed), parse_providers(parsed)
     text = read_input(parsed.query, process.stdin, expected="query")
     query = validate_query(Query(text=text, filters=filters, max_results=count))
@@ -47,7 +47,7 @@ async def _search(query: Query, process: ProcessIO, order: tuple[str, ...]) -> S
 
 
 def _as_answer(results: SearchResults) -> Answer:
-    """Return the pages as text for a model: each with its number, title and excerpt."""
+    """Return an answer whose text lists the pages for a model, each with its number, title and excerpt."""
     pages = [
         f"[{source.number}] {one_line(source.title)}\n{one_line(source.snippet)}".strip() for source in results.results
     ]

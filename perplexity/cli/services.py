@@ -1,4 +1,4 @@
-"""The services that a command asks: their configuration from the environment, and the chain of them."""
+"""The services that a command asks: their configuration from the environment, and their fallback chains."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from perplexity.transport import ProxyFor, proxy_for
 
 
 class ChainOptions(TypedDict, total=False):
-    """Options of a chain: the time limit of every request, how to find the proxy, and the `on_candidate` of Fallback.
+    """The options of a chain.
 
-    Without `seconds`, and if it is None, the usual time limits apply.
+    `seconds` is the time limit of every request; if it is missing or None, the usual limits apply. `proxy` returns the
+    proxy for an address. `on_candidate` is passed on to Fallback.
     """
 
     seconds: float | None
@@ -33,9 +34,10 @@ class ChainOptions(TypedDict, total=False):
 async def open_chain(
     process: ProcessIO, order: Sequence[str] = (), **options: Unpack[ChainOptions]
 ) -> AsyncIterator[Fallback]:
-    """Open the chain of providers in this or the default order, and close its connections at the end.
+    """Open the chain of the providers in `order`, by default all, and close its connections at the end.
 
-    Raises UsageError or InvalidRequest for an invalid variable, and CommandFailed if no service is configured.
+    Raises UsageError or InvalidRequest for an invalid variable, and CommandFailed if no configured service can do what
+    is requested.
     """
     async with open_chains(process, order, **options) as (everyone, _):
         yield everyone
@@ -45,7 +47,7 @@ async def open_chain(
 async def open_chains(
     process: ProcessIO, order: Sequence[str] = (), **options: Unpack[ChainOptions]
 ) -> AsyncIterator[tuple[Fallback, Fallback]]:
-    """Open two chains: that of `open_chain`, and one of those providers that can write from a given text."""
+    """Open two chains: one of the providers in `order`, and one of only those that can write from a given text."""
     provider_timeouts, chain_timeouts = timeouts(options.get("seconds"))
     limiter, proxy = MemoryLimiter(), options.get("proxy", proxy_for)
     config = replace(checked_config(process, order), timeouts=provider_timeouts, proxy=proxy, limiter=limiter)
@@ -88,7 +90,7 @@ def checked_config(process: ProcessIO, order: Sequence[str] = ()) -> ProviderCon
 
 
 def missing_key_variable(process: ProcessIO, order: Sequence[str] = ()) -> str:
-    """Return the variable of the key that the first choice of provider lacks; empty if it lacks none."""
+    """Return the unset variable for the key of the first provider in `order`; empty if that provider lacks no key."""
     first = (*order, *PROVIDERS)[0]
     return "" if first in config_from_env(process.environ).keys else next(iter(PROVIDERS[first].key_variables), "")
 

@@ -1,4 +1,4 @@
-"""Writes a reply where and in the format in which it is requested: to a terminal, or as JSON or text."""
+"""Opens the terminal for a reply, or writes the reply as JSON or text, as the options request it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def open_screen(parsed: argparse.Namespace, process: ProcessIO, header: Sequence[str] = ()) -> Screen | None:
-    """Return the terminal, with the header printed; None if stdout is no terminal, or for --json and --raw."""
+    """Print the header on the terminal, and return the terminal.
+
+    Return None if stdout is not a terminal, and for --json and --raw; nothing is printed then.
+    """
     if parsed.json or parsed.raw or not process.stdout.isatty():
         return None
     from perplexity.cli.live import Screen
@@ -34,9 +37,9 @@ def write_reply(
     raw: str,
     notes: Sequence[str] = (),
 ) -> None:
-    """Write a reply as JSON with --json, as the text `raw` for models with --raw, else as the text that `plain` makes.
+    """Write a reply to stdout: as JSON with --json, as `raw` with --raw, otherwise as the text that `plain` returns.
 
-    With --raw, the notes are written to stderr.
+    `raw` is the text for models. With --raw, the notes are written to stderr.
     """
     if parsed.json:
         process.stdout.write(as_json(reply))

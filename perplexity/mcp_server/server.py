@@ -84,7 +84,7 @@ INSTRUCTIONS = (
 _HOUR_MS = 3_600_000
 _MORE_TIME = f"{TIMEOUT} sets how many milliseconds a call may take."
 _ARGUMENTS = {"prompt": "messages", "domain": "search_domain_filter", "recency": "search_recency_filter"}
-"""The names of the tools' arguments; a key is the field that an InvalidRequest names for that argument."""
+"""Maps the field that an InvalidRequest names to the name of the argument in these tools."""
 
 Context = ServerRequestContext[Any]
 
@@ -235,7 +235,7 @@ async def _serve_until_stopped(server: uvicorn.Server) -> None:
         await serving
         raise
     finally:
-        # Uvicorn cancelled the calls when it stopped; each of them still has to cancel its run.
+        # When Uvicorn stopped, it cancelled the calls. A cancelled call still has to cancel its run at the service.
         if rest := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(rest, timeout=_CALL_GRACE_SECONDS)
 
@@ -265,8 +265,8 @@ def transport_security(
 ) -> TransportSecuritySettings:
     """Return the hosts and origins that requests may name, in lower case: the server's own, and `hosts` and `origins`.
 
-    Hosts without a port are also allowed, because a client omits the port if it is the default port of HTTP, or that of
-    a proxy in front of the server.
+    A host is also allowed without a port, unless `hosts` has it with a port: a client omits a default port, such as the
+    port of a proxy in front of the server.
     """
     names = dict.fromkeys((*_LOOPBACK, bracket_ipv6(host).lower()))
     own = [f"{name}:{port}" for name in names]

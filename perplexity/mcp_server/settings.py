@@ -152,7 +152,10 @@ def _checked_list(
 
 
 def parse_host(text: str) -> str | None:
-    """Return a host in lower case, with or without a port, as in a Host header; None if it is invalid."""
+    """Return a host as a Host header has it, with or without a port; None if it is invalid.
+
+    `text` must be in lower case; an IPv6 address without a port gets brackets.
+    """
     if _is_address(text):
         return bracket_ipv6(text)
     name, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")

@@ -247,9 +247,9 @@ _RESPONSE = "The answer; its numbers such as [1] refer to the list of citations 
 class McpTool:
     """A tool of the server. Its `handler` returns the text of the result.
 
-    The structured result is an object with this text in `field`, which `returns` describes. A call of a `deep` tool
-    takes minutes and costs dollars. Arguments other than `properties` are ignored, because clients of older versions
-    send some.
+    The structured result is an object whose only field has the name `field` and contains this text; `returns` is the
+    description of the field. A call of a `deep` tool takes minutes and costs dollars. Arguments other than `properties`
+    are ignored, because clients of older versions send such arguments.
     """
 
     name: str

@@ -14,7 +14,7 @@ from perplexity.wire.json import encodable_text
 
 
 class Failure(str):
-    """The text of a failed call in place of a result, for protocols that distinguish failures.
+    """The text that a failed call returns in place of a result; protocols can mark it as an error.
 
     `cost_usd` is the cost of the failed call, None if unknown.
     """
@@ -103,7 +103,10 @@ class Tool:
 
 
 def with_argument_name(error: PerplexityError, arguments: Mapping[str, str]) -> PerplexityError:
-    """Return the error with the name of the tool's argument in place of the field; a key of `arguments` is a field."""
+    """Return the error with the name of the tool's argument in place of the name of the field.
+
+    `arguments` maps fields to arguments. Other errors are returned unchanged.
+    """
     if isinstance(error, InvalidRequest) and error.field and error.field in arguments and error.allowed is not None:
         return InvalidRequest.for_field(arguments[error.field], error.value, error.allowed)
     return error
@@ -123,9 +126,10 @@ def failure_text(name: str, error: PerplexityError, *, seconds: float) -> Failur
 def chain_failure_text(
     name: str, error: PerplexityError, *, seconds: float, nothing: str, notes: Sequence[str] = ()
 ) -> Failure:
-    """Return the failure of a tool that uses the fallback chain; `nothing` is its text if the services found nothing.
+    """Return the failure of a tool that uses the fallback chain.
 
-    `notes` are sentences that follow the reasons.
+    `nothing` is the sentence for the case that the services found nothing. `notes` are sentences that follow the
+    services' reasons.
     """
     if is_empty_result(error):
         return Failure(f"[{' '.join([f'{name}: {with_reasons(nothing, error)}', *notes])}]", cost_usd=error.cost_usd)

@@ -1,4 +1,4 @@
-"""web_search: three pages for a query from DuckDuckGo, which needs no key."""
+"""web_search: the best pages for a query as text, by default from DuckDuckGo, which needs no key."""
 
 from __future__ import annotations
 

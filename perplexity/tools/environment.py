@@ -1,4 +1,4 @@
-"""Services from environment variables: their configuration, advice on errors, and reports of attempts."""
+"""The services of the tools: their configuration from the environment, handlers, advice on errors, and reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def config_from_env(environ: Mapping[str, str]) -> ProviderConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class UsableConfig:
-    """The configuration without providers whose variables are malformed; `notes` are sentences that name them."""
+    """The valid part of a configuration, without providers whose variables are malformed.
+
+    `notes` has a sentence on each malformed variable.
+    """
 
     config: ProviderConfig
     notes: tuple[str, ...] = ()
@@ -65,7 +68,7 @@ def usable_config(environ: Mapping[str, str]) -> UsableConfig:
 
 
 def exclude_provider(name: str, why: str, usable: UsableConfig) -> UsableConfig:
-    """Return the configuration without this provider; `why` names the malformed variable."""
+    """Return the configuration without this provider, and with a note that begins with the reason `why`."""
     keys = {other: key for other, key in usable.config.keys.items() if other != name}
     return _with_note(f"{why}; {name} is not used.", replace(usable, config=replace(usable.config, keys=keys)))
 
@@ -78,9 +81,10 @@ def _with_note(note: str, usable: UsableConfig) -> UsableConfig:
 def variable_error(
     error: InvalidRequest, environ: Mapping[str, str], *, keys: tuple[str, ...], address: str, quoted: bool = False
 ) -> str:
-    """Return what is wrong with a key or an address, with its variable and what is allowed.
+    """Return a text that names the variable of an invalid key or address, and says what is allowed.
 
-    If `quoted` is True, an address is quoted without its password. A key is never quoted.
+    `keys` are the variables for the key, `address` is the variable for the address. If `quoted` is True, the text
+    quotes an invalid address without its password. A key is never quoted.
     """
     if error.field == "base_url":
         value = repr(strip_secrets(environ.get(address, ""))) if quoted else "its value"
@@ -137,10 +141,10 @@ def lazy_tool(
     *,
     on_error: Callable[[PerplexityError, Mapping[str, JSON]], Failure],
 ) -> Callable[..., Awaitable[str]]:
-    """Return a handler that creates the tool anew for each call, with a new session and the environment.
+    """Return a handler that creates the tool anew for each call, with a new session and the current environment.
 
-    Connections are closed at the end of the call. `on_error` returns the text for the model if the key is missing or
-    invalid.
+    Connections are closed at the end of the call. `on_error` returns the text for the model if the key is missing, or
+    if a variable is invalid.
     """
 
     async def handler(**arguments: JSON) -> str:

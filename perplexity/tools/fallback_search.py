@@ -1,4 +1,4 @@
-"""websearch: an answer from the first configured service that has one."""
+"""websearch: an answer from the first configured service that can answer."""
 
 from __future__ import annotations
 

@@ -126,9 +126,9 @@ async def reply_anthropic(call: Mapping[str, JSON], tools: Sequence[Tool]) -> di
 
 
 async def reply_mcp(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
-    """Run the `tools/call` request with the `params` in `call`, and return its result.
+    """Run a `tools/call` request, and return its result; `call` is the `params` of the request.
 
-    If the tool has an output schema, the result also has structured content.
+    If the tool has an output schema and succeeds, the result also has structured content.
     """
     text = await _run(call.get("name"), call.get("arguments") or {}, tools)
     failed = isinstance(text, Failure)

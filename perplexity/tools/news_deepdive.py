@@ -38,7 +38,10 @@ def usable_deepdive_config(environ: Mapping[str, str]) -> UsableConfig:
 
 
 def add_xai(environ: Mapping[str, str], config: ProviderConfig) -> ProviderConfig:
-    """Return the configuration with the key and address of xAI. Raises InvalidRequest, which names the variable."""
+    """Return the configuration with the key and address of xAI; it is unchanged if no key is set.
+
+    Raises InvalidRequest, which names the variable.
+    """
     key, address = first_variable(environ, *_XAI_KEYS), first_variable(environ, _XAI_ADDRESS)
     if not key:
         return config

@@ -71,7 +71,7 @@ PARAMETERS = object_schema(
 
 
 def _schema(given: Mapping[str, JSON], model: str) -> Mapping[str, JSON]:
-    """Return the schema that `given` is, or that it wraps as the `response_format` of a chat completion does.
+    """Return the schema in `given`: `given` itself, or the schema inside the `response_format` of a chat completion.
 
     Raises InvalidRequest for an invalid schema, or if the model does not support schemas.
     """
@@ -124,10 +124,10 @@ A failure has `error`, and an empty list of `results`.
 
 
 def encode_answer(answer: Answer, question: Question, *, query: str) -> str:
-    """Return the answer as JSON, in which `[n]` is the nth citation.
+    """Return the answer as JSON, in which `[n]` refers to the nth citation.
 
-    If the answer names no model, the requested one is used. An answer that is JSON is not renumbered, since what looks
-    like a marker there may be a list.
+    If the answer names no model, the requested model is named. If a schema was requested, the answer is not renumbered,
+    since a list such as `[1]` in its JSON looks like a marker.
     """
     content, sources = _renumbered(answer) if question.schema is None else (answer.text, answer.sources)
     notes = answer_notes(answer, question)

@@ -1,4 +1,4 @@
-"""Checks arguments and answers against a JSON Schema, fills in its defaults, and makes signatures of it.
+"""JSON Schemas of tools and answers: checks, defaults, and the signatures and docstrings made from schemas.
 
 https://json-schema.org/draft/2020-12, https://docs.python.org/3/library/inspect.html#inspect.Signature
 """
@@ -131,7 +131,7 @@ def validate_schema(schema: JSON) -> None:
 
 
 def schema_mismatch(text: str, schema: Mapping[str, JSON]) -> str:
-    """Return why an answer is not JSON of a valid schema; empty if it is valid."""
+    """Return why an answer is not JSON that fits the schema, which must be valid; empty if the answer fits."""
     try:
         value = json.loads(text, parse_constant=reject_constant)
     except (ValueError, RecursionError):
