@@ -139,11 +139,12 @@ def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
 
 
 def _object(event: ServerSentEvent, *, last: bool) -> dict[str, JSON] | None:
-    """Return an event's object, with its `type` taken from the event's name if the object lacks one.
+    """Return an event's JSON object; None if the event has none, such as a heartbeat.
 
-    Return None if the event has no object, such as a heartbeat, because a stream that is paid for must not fail because
-    of such an event. `last` says that the connection was closed after this event.
+    An object without a `type` gets the event's name as its `type`. `last` is True if the connection was closed after
+    this event. Raises StreamTruncated or MalformedResponse for an object that is not JSON.
     """
+    # An event without an object is no error, because the stream has been paid for.
     if not event.data.lstrip().startswith("{"):
         return None
     try:

@@ -109,7 +109,10 @@ def references(document: Document, known: SourceIndex) -> list[Reference]:
 
 
 def unknown_links(document: Document, known: SourceIndex) -> Iterator[Reference]:
-    """Yield the links and addresses without a source, in the order of the text; the words of a link stay."""
+    """Yield the links and addresses without a source, in the order of the text; the words of a link stay.
+
+    A link that has markers among its words is yielded too, so that the markers are moved behind the link.
+    """
     for place in _places(document):
         mark = place[2]
         if mark.inside:
@@ -121,10 +124,11 @@ def unknown_links(document: Document, known: SourceIndex) -> Iterator[Reference]
 def foreign(
     document: Document, known: SourceIndex, dropped: Collection[Source], is_foreign: Callable[[str], bool]
 ) -> Iterator[Reference]:
-    """Yield the markers of `dropped` sources, and the links and addresses that are foreign, in the order of the text.
+    """Yield the references to `dropped` sources, and the foreign links and addresses, in the order of the text.
 
-    `is_foreign` returns whether an address is foreign. In each `Meaning`, `dangling` counts the numbers of dropped
-    sources. A marker's other numbers and the words of a link stay.
+    `is_foreign` returns whether an address is foreign. In each `Meaning`, `dangling` counts the references to dropped
+    sources. A marker's other numbers and the words of a link stay. A link that has markers among its words is yielded
+    too, so that the markers are moved behind the link.
     """
 
     def meaning_of(mark: _Mark) -> Meaning | None:
@@ -291,9 +295,9 @@ class Marker:
 class CitedText:
     """A text with its markers.
 
-    `pieces` are the parts of the text in order. `sources` are those that the text refers to, in the order of their
-    first markers, so that a marker's number is its source's position, from 1. `others` are the remaining sources.
-    `dangling` counts the removed references without a source.
+    `pieces` are the parts of the text in order. `sources` are the sources that the text refers to, in the order of
+    their first markers, so that a marker's number is the position of its source, from 1. `others` are the remaining
+    sources. `dangling` counts the removed numbers that have no source.
     """
 
     pieces: tuple[str | Marker, ...]
@@ -318,9 +322,9 @@ def number_citations(text: str, sources: Sequence[Source]) -> CitedText:
     """Return a text with its markers numbered by first use.
 
     Markers are `[1]`, `[2][3]`, `[1, 3-5]`, `[web:4]`, `【1】`, `［１］` and links whose text is such a number.
-    They count only outside code and LaTeX. A link to a retrieved page keeps its words and gets that page's marker,
-    unless its own marker follows. Markers without a source are removed with the space before them, and counted. A
-    number of four digits or more, as in `[2024-2026]`, is no marker.
+    They count only outside code and LaTeX. A link to a retrieved page keeps its words and gets the page's marker,
+    unless this marker already follows the link. Markers without a source are removed with the space before them, and
+    counted. A number of four digits or more, as in `[2024-2026]`, is no marker.
     """
     return _cited(text, index_sources(sources), sources)
 
@@ -354,7 +358,7 @@ def _cited(text: str, known: SourceIndex, sources: Sequence[Source]) -> CitedTex
 
 
 def drop_dangling(text: str, sources: Sequence[Source]) -> tuple[str, int]:
-    """Return the text without references that have no source, and how many were removed.
+    """Remove the numbers without a source from a text's markers; return the text and how many were removed.
 
     In the remaining markers, aliases of sources are replaced by the sources' numbers.
     """
@@ -363,7 +367,7 @@ def drop_dangling(text: str, sources: Sequence[Source]) -> tuple[str, int]:
 
 
 def _drop_dangling(document: Document, known: SourceIndex) -> tuple[Document, int, list[Reference]]:
-    """Return the document without dangling references, how many were removed, and the remaining references."""
+    """Remove the numbers without a source; return the document, how many were removed, and the remaining references."""
     removed = 0
     # Removing text, or moving markers out of a link, can turn other words into code or markers, so the result is
     # examined again.
@@ -398,10 +402,11 @@ def drop_unknown_links(text: str, sources: Sequence[Source]) -> tuple[str, int]:
 def drop_foreign(
     text: str, sources: Sequence[Source], dropped: Collection[Source], is_foreign: Callable[[str], bool]
 ) -> tuple[str, int, int]:
-    """Return the text without markers of dropped sources and foreign links, and how many of each were removed.
+    """Remove references to dropped sources, and foreign links; return the text and how many of each were removed.
 
-    `sources` are all sources, including the dropped ones. An address counts as a link; it is foreign if `is_foreign`
-    returns True for it. A link's words stay, as do numbers without a source, and everything in code and LaTeX.
+    `sources` are all sources, including the dropped ones. An address counts as a link. A link is foreign if
+    `is_foreign` returns True for its address. The words of links, numbers without a source, and everything in code and
+    LaTeX stay.
     """
     find = partial(foreign, known=index_sources(sources), dropped=dropped, is_foreign=is_foreign)
     text, removed = _removed(text, find)
@@ -456,7 +461,10 @@ def _without(document: Document, found: Iterable[Reference]) -> Document:
 
 
 def _with_spaces(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the start and end of a removed stretch with the spaces before it, or after it if it begins a line."""
+    """Return the start and end of a removed stretch with the spaces before it.
+
+    If the stretch begins a line, the spaces after it are included instead.
+    """
     before = start
     while before and text[before - 1] in " \t":
         before -= 1

@@ -222,7 +222,8 @@ class PerplexityClient(Closing):
         """Return the client that the environment describes; arguments take precedence over its variables.
 
         `PERPLEXITY_API_KEY` (or `PPLX_API_KEY`), `PERPLEXITY_API`, `PERPLEXITY_BASE_URL`, `OPEN_TIMEOUT` and
-        `CA_BUNDLE` are read from `environ`, by default that of the process. The other options are those of the class.
+        `CA_BUNDLE` are read from `environ`, by default the environment of the process. The other options are those of
+        the class.
         Raises MissingKey without a key, InvalidRequest for an invalid value.
         """
         environ = os.environ if environ is None else environ
@@ -295,8 +296,9 @@ class PerplexityClient(Closing):
     async def stream(self, prompt: Prompt, **options: Unpack[AskOptions]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Accepts and raises the same as `answer`.
 
-        If the caller leaves the stream early, the answer is also cancelled at the service. The caller must wrap the
-        stream in `contextlib.aclosing` for this.
+        If the caller leaves the stream early, the run is also cancelled at the service, provided that the service has
+        named the run. A background run continues if the question is `resumable`. The caller must wrap the stream in
+        `contextlib.aclosing` for this.
         """
         question = build_question(prompt, options)
         started = self._clock()
@@ -338,7 +340,7 @@ class PerplexityClient(Closing):
         return self._endpoints[-1 if question.run_id is not None else 0]
 
     def _retire(self, endpoint: Completions, error: EndpointRetired) -> None:
-        """Switch to the successor of an endpoint, permanently. Raises the error if there is none.
+        """Switch to the successor of an endpoint, permanently. Raises the error if the endpoint has no successor.
 
         The first of several simultaneous questions logs the switch; the others only use the successor.
         """

@@ -47,7 +47,7 @@ _CANCEL_SECONDS = 3.0
 
 
 def answer_deadline(question: Question, target: Target, limits: Timeouts, clock: Clock) -> Deadline:
-    """Return the deadline for an answer by this model, from the question's own limits and those of the client."""
+    """Return the deadline for an answer by `target`, from the question's own limits and the client's `limits`."""
     limit = limits.for_effort(target.effort)
     if question.seconds is None:
         return Deadline.after(limit, clock, total=limits.total)
@@ -84,7 +84,7 @@ class Completions:
     ) -> AsyncGenerator[Event, None]:
         """Yield the events, `Done` last, without thoughts and foreign sources. Accepts and raises the same as `answer`.
 
-        After the first event, no request is repeated, unless `repeat` allows it as for `_stream_attempts`.
+        After the first event, a request is repeated only with `repeat`, which is as for `_stream_attempts`.
         """
         self.wire.check(question)
         thinking = ThinkStripper(expected=self.wire.emits_thinking(question, target))
@@ -181,8 +181,8 @@ class Completions:
         """Yield the events of streams until a stream is complete.
 
         After the first event, another stream is opened only with `repeat`. A caller sets `repeat` if it collects the
-        events into one answer, and uses a stream only because a silent connection is cut after a minute. Once text was
-        shown to someone, no further stream is opened.
+        events into one answer, so that it can begin again at `Restarted`. Once text was shown to someone, no further
+        stream is opened.
         """
         readers: list[StreamReader] = []
         body, retries = self.wire.build(question, target, stream=True), question.retries or Retries()
@@ -213,7 +213,7 @@ class Completions:
     async def _stream_once(
         self, reader: StreamReader, body: JSON, question: Question, *, deadline: Deadline
     ) -> AsyncGenerator[Event, None]:
-        """Yield the events of one stream up to the terminal one. Raises StreamTruncated if that one does not come."""
+        """Yield the events of one stream. Raises StreamTruncated if the stream ends without its terminal event."""
         opened = self.api.stream(self.wire.path, body, deadline=deadline, before_sending=question.before_sending)
         async with aclosing(opened) as received:
             async for each in received:
@@ -312,7 +312,7 @@ class Completions:
 
 
 def _priced(done: Done, readers: Sequence[StreamReader]) -> Done:
-    """Return the last event, with the charges for all streams, as far as the service reported them, in the answer."""
+    """Return the event with the total cost of all streams in its answer, as far as the service reported the costs."""
     usage = replace(done.answer.usage, cost_usd=total_cost(reader.cost_usd for reader in readers))
     return Done(answer=replace(done.answer, usage=usage))
 
@@ -344,8 +344,8 @@ _CLOSE = "</think>"
 class ThinkStripper:
     """Takes the pieces of a text and returns the text after its think block, however the pieces are cut.
 
-    If the model is known to think aloud (`expected`), the block is everything up to the first `</think>`, with or
-    without an opening tag; otherwise it is a block at the very beginning.
+    If the model is known to write its thinking into the text (`expected`), the block is everything up to the first
+    `</think>`, with or without `<think>`. Otherwise, only a text that begins with `<think>` has a block.
     """
 
     expected: bool
@@ -358,7 +358,10 @@ class ThinkStripper:
     _begun: bool = False
 
     def feed(self, piece: str) -> str:
-        """Return the part of the piece that belongs to the answer, without the space between block and answer."""
+        """Take the next piece, and return the text that is now known to belong to the answer.
+
+        The space between the block and the answer is left out.
+        """
         if self._over:
             return piece if self._begun else self._after_block(piece)
         self._held.append(piece)

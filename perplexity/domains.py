@@ -151,7 +151,7 @@ class TextFilter:
 
     A part of the text is returned as soon as no later piece can change it. The beginning of a link or of code is
     therefore held back, and an answer `as_json` is held back until its end. Sources may become known in the meantime.
-    `take` and `flush` take time in proportion to the whole text, so `feed` asks for them less and less often.
+    A call of `take` takes time in proportion to the whole text, so `feed` asks for one less and less often.
     """
 
     def __init__(self, domains: Sequence[str], *, as_json: bool = False) -> None:
@@ -226,7 +226,7 @@ class _Cleaner:
 def _settled_length(text: str) -> int:
     """Return the length of the prefix that later text cannot change.
 
-    It ends before a blank line, or between two words after which no bracket, code or formula is open.
+    The prefix ends before a blank line, or at a space that is outside brackets, code and formulas.
     """
     start = end = 0
     for blank in _BLANK_LINE.finditer(text):

@@ -1,8 +1,8 @@
-"""All errors of the library, as one small tree, and the attempts to get a reply, some of which failed.
+"""All errors of the library, as one small tree, and `Attempt`, which describes one call of a provider.
 
 PerplexityError
 ├── InvalidRequest         never sent, or refused by the service; no other provider is tried if an option may be wrong
-│   └── MissingKey         no API key was passed in or is set
+│   └── MissingKey         no API key was passed in, and none is set
 ├── ConnectionFailed       no connection, or it broke before the answer was complete
 ├── TimedOut               the deadline passed
 ├── MalformedResponse      not in the documented form: HTML, empty, not JSON, too large
@@ -40,8 +40,8 @@ class PerplexityError(Exception):
 
     `provider` is the provider's name, `status` the HTTP status, `type` the service's own error type, `request_id` its
     request id, `retry_after` seconds to wait, `cost_usd` the dollars that the failure cost; each of them is None if it
-    is not known. `summary` finishes the sentence "Perplexity …" and may be shown to a user. `began` says whether the
-    service had begun to answer, because it may charge for that.
+    is not known. `summary` finishes the sentence "Perplexity …" and may be shown to a user. `began` is True if the
+    service had begun to answer; it may charge for such an answer.
     """
 
     summary: str = N_("failed")
@@ -214,7 +214,7 @@ class RateLimitError(APIError):
 
 
 class ServerError(APIError):
-    """A 5xx, or a proxy's error page in front of the service."""
+    """A 5xx, or an error page of a proxy in front of the service."""
 
     summary = N_("is having trouble")
 

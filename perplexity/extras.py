@@ -32,7 +32,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "duckduckgo": ("ddgs", "primp"),
     "mcp": ("mcp", "starlette", "uvicorn"),
 }
-"""The modules that each extra of pyproject.toml installs and this project imports."""
+"""The modules that this project imports from the packages of each extra in pyproject.toml."""
 
 
 def require(extra: str) -> None:

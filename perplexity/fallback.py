@@ -46,12 +46,12 @@ log = logging.getLogger(__name__)
 Reply = TypeVar("Reply", SearchResults, Answer)
 
 MAX_OWNERS = 1_000
-"""The most owners of keys whose failures are counted separately; the owners that asked last are kept."""
+"""The most owners of keys whose failures are counted separately; the owners that asked most recently are kept."""
 
 MAX_REFUSALS = 2
-"""The most refusals because of a rate in one request, by all providers together, that lead to a second try.
+"""The most refusals because of a rate, in one request, after which the provider that refused is asked again.
 
-After a further refusal, the provider is not asked again at once.
+The refusals of all providers are counted together. A further refusal is recorded as a failed attempt.
 """
 
 CIRCUIT_OPEN = "Resting"
@@ -60,9 +60,10 @@ CIRCUIT_OPEN = "Resting"
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A provider whose turn it is, with its breaker's permit, the seconds that it may use, and the time when it began.
+    """A provider whose turn it is.
 
-    `last` is True if no provider follows.
+    `permit` is the permit of its breaker, and `seconds` is the time that it may use. `started` is the time at which its
+    turn began, after any wait for the limiter. `last` is True if no provider follows.
     """
 
     provider: Provider
@@ -78,10 +79,10 @@ class FallbackRun:
 
     `resumes` is True for a run that is already paid for: providers that can resume it come first, and none of them is
     skipped, since any other provider would be paid again. `short_deadline` is True if the caller gave less time than
-    usual. `has_options` is True if the question has an option that a service may refuse; if it does, no further
-    provider is asked. `retries` are shared by all providers. With a `limiter`, each call first waits for its turn, and
-    `total`, the time limit in seconds, does not include this time; `busy` holds the names of the providers that take no
-    call now.
+    usual. `has_options` is True if the request has an option that a service may refuse; after such a refusal, no
+    further provider is asked. `retries` are shared by all providers. With a `limiter`, each call first waits for its
+    turn, and `total`, the time limit in seconds, does not include this time. `busy` holds the names of the providers
+    whose rate limit is reached.
     """
 
     kind: RequestKind
@@ -106,9 +107,9 @@ class FallbackRun:
         """Yield each provider in its turn while there is time.
 
         A provider whose breaker is open is recorded as a failed attempt and skipped, unless it can resume a run that is
-        paid for. A provider that refuses a call because of its rate is yielded again. If a provider's turn at the
-        limiter would come too late, the providers that write text are asked first. If only providers of passages are
-        left, the call waits for its turn, because a limit is no reason to answer with passages.
+        paid for. A provider that refuses a call because of its rate is yielded again, as `MAX_REFUSALS` says. If a
+        provider's turn at the limiter would come too late, the providers that may stand in for it are asked first. If
+        none is left, the call waits for its turn, because a limit is no reason to answer with passages.
         """
         begun, left = self.clock(), self._offering()
         while left and (now := self.clock()) < (end := begun + self.total + self.waited):
@@ -143,7 +144,7 @@ class FallbackRun:
             try:
                 yield Candidate(provider=provider, permit=permit, seconds=seconds, started=now + waited, last=not left)
             finally:
-                # This counts only if the request neither succeeded nor failed, since a permit ends once.
+                # A permit ends only once. So this has an effect only if the request neither succeeded nor failed.
                 permit.release()
             if self.refusals > refusals:
                 left.insert(0, provider)
@@ -178,10 +179,11 @@ class FallbackRun:
         return replace(reply, failed=(*self.failed, *reply.failed))
 
     async def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
-        """Record a failure and return it as a PerplexityError; raise it if no other provider may be asked.
+        """Record a failure and return it as a PerplexityError.
 
-        A raised error has the cost of all failures. A call does not count as an attempt if it was not permitted, or if
-        it was refused because of its rate and gets another turn.
+        If no other provider may be asked, the failure is raised, or AllProvidersFailed if a service refused the request
+        after other failures. A raised error has the cost of all failures. A call does not count as an attempt if it was
+        not permitted, or if it was refused because of its rate and gets another turn.
         """
         failure = _as_perplexity_error(error, candidate.provider)
         if self.limiter is not None and _is_rate(failure):
@@ -206,7 +208,7 @@ class FallbackRun:
             raise self.with_total_cost(failure)
         if isinstance(failure, InvalidRequest):
             refused_by_service = failure.status is not None
-            # The request has no option that could be wrong, so another service may accept it.
+            # If the request has no option that could be wrong, another service may accept it.
             if refused_by_service and not self.has_options and not candidate.last:
                 return failure
             if not before:
@@ -239,7 +241,7 @@ class FallbackRun:
     def all_failed(self) -> AllProvidersFailed:
         """Return the error of a round without a reply.
 
-        `retry_after` is the seconds until the first provider may be asked again, None if one may be asked now.
+        `retry_after` is the seconds until any of the providers may be asked again, None if one may be asked now.
         """
         error = AllProvidersFailed(self.failed)
         waits = [self.breakers[provider.name].seconds_left for provider in self._offering()]
@@ -307,7 +309,7 @@ Request = TypeVar("Request", Query, Question)
 OnEvent = Callable[[Event], None]
 
 OnCandidate = Callable[[str, Sequence[Attempt]], None]
-"""A function that is called before each request with the provider's name and the failed attempts so far."""
+"""A function that is called before each request for a stream, with the provider's name and the failed attempts."""
 
 MAX_GRACE_SECONDS = 0.5
 
@@ -315,17 +317,18 @@ MAX_GRACE_SECONDS = 0.5
 class Fallback(Provider):
     """Asks the providers in order. The first answer is returned, with the failures before it in `failed`.
 
-    If the first provider refuses a request with a filter, a schema, tools, a length or a `vendor/model`, the caller is
-    at fault: InvalidRequest is raised, and no other provider is asked. The same applies if the first provider rejects a
-    request without sending it. If the service of a provider refuses a request without any of those options, the next
-    provider is asked. If the service of a later provider refuses a request with such an option, or if all providers
-    fail, AllProvidersFailed is raised. If a later provider rejects the request without sending it, the next one is
-    asked.
+    If all providers fail, AllProvidersFailed is raised. An invalid request may end the chain earlier:
+
+    - A service refuses a request with a filter, a schema, tools, a length, a `context` or a `vendor/model`: no other
+      provider is asked. InvalidRequest is raised or, if other providers failed before, AllProvidersFailed.
+    - A service refuses a request without any of those options: the next provider, if there is one, is asked.
+    - A provider rejects a request without sending it: InvalidRequest is raised or, if other providers failed before,
+      the next provider is asked.
 
     A provider that failed `breaker.failures` times in a row is skipped for `breaker.seconds`. `on_attempt` is called
     after every attempt, also after the successful one; without it, each attempt is logged. `on_candidate` is called
     before each request for a stream. With a `limiter`, each call waits for its turn before its time begins, and a
-    refusal because of a rate is no failure.
+    refusal because of a rate does not count towards `breaker.failures`.
     """
 
     def __init__(
@@ -361,7 +364,10 @@ class Fallback(Provider):
         return frozenset().union(*(provider.capabilities for provider in self._providers))
 
     async def search(self, query: Query) -> SearchResults:
-        """Return the pages of the first provider that finds some. Raises InvalidRequest or AllProvidersFailed."""
+        """Return the pages of the first provider that finds some.
+
+        Raises InvalidRequest, NotPermitted, RequestCancelled or AllProvidersFailed.
+        """
         has_options = query.filters != NO_FILTERS
         run = self._new_run("search", query, self._timeouts.search, counted_as="search", has_options=has_options)
         found = await _first_reply(
@@ -371,10 +377,10 @@ class Fallback(Provider):
         return replace(found, results=found.results[: int(query.max_results)])
 
     async def answer(self, question: Question) -> Answer:
-        """Return the answer of the first provider that has one. Raises InvalidRequest or AllProvidersFailed.
+        """Return the answer of the first provider that has one.
 
-        Once text of an answer was shown to someone, no other provider is asked: the provider's own PerplexityError is
-        raised.
+        Raises InvalidRequest, NotPermitted, RequestCancelled or AllProvidersFailed. Once text of an answer was shown to
+        someone, no other provider is asked: the PerplexityError of the provider that wrote the text is raised.
         """
         run, question = self._run_for(question), self._with_total(question)
         return await _first_reply(
@@ -388,7 +394,8 @@ class Fallback(Provider):
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the events of the first provider that returns text; after its first text, no other is asked.
 
-        Raises InvalidRequest, AllProvidersFailed or, after the first text, the provider's own PerplexityError.
+        Raises InvalidRequest, NotPermitted, RequestCancelled or AllProvidersFailed. After the first text, the
+        PerplexityError of the provider that wrote the text is raised.
         """
         run, question = self._run_for(question), self._with_total(question)
         async with aclosing(run.candidates()) as candidates:
@@ -457,8 +464,8 @@ class Fallback(Provider):
     def _current_breakers(self) -> Mapping[str, Breaker]:
         """Return the breakers by provider.
 
-        If the task has keys of its own, the providers with these keys have breakers that only the owner of the keys
-        shares.
+        If the task has keys of its own, the providers of these keys have separate breakers, which only the tasks of the
+        same owner share.
         """
         shared, own = self._breakers_of(""), scope.current().keys
         if own is None:
@@ -485,7 +492,7 @@ def _request_for(run: FallbackRun, candidate: Candidate, request: Request) -> Re
 
 
 _SEARCH = Question(messages=())
-"""Stands for the question of a search, which has no functions to call meanwhile."""
+"""The `question` of a search for `_first_reply`: it has no functions to call."""
 
 
 async def _first_reply(
@@ -513,7 +520,7 @@ async def _first_reply(
 
 
 async def _check_cancelled(run: FallbackRun, question: Question) -> None:
-    """Call `check_cancelled`, unless no provider has failed yet. Raises RequestCancelled."""
+    """Call `question.check_cancelled` if a provider has already failed. Raises RequestCancelled."""
     if question.check_cancelled is None or not run.failed:
         return
     try:
@@ -523,7 +530,7 @@ async def _check_cancelled(run: FallbackRun, question: Question) -> None:
 
 
 def _with_grace(seconds: float) -> float:
-    """Return the seconds after which a provider is cut off: its time limit, and a moment to clean up after it."""
+    """Return the seconds after which a provider is cut off: its time limit, and a moment in which it can clean up."""
     return seconds + min(MAX_GRACE_SECONDS, seconds / 50)
 
 
@@ -617,7 +624,7 @@ class Breaker:
         return Permit(self)
 
     def end(self, permit: Permit, well: bool | None) -> None:
-        """Record how a request ended: `well`, as a failure, or, if `well` is None, without a word on the provider."""
+        """Record that a request ended. `well` is True for a success, False for a failure, and None for neither."""
         self.retrying.discard(permit)
         if self._probe is permit:
             self._probe = None
@@ -640,7 +647,7 @@ class Permit:
     ended: bool = False
 
     def may_retry(self, *, retried: bool) -> bool:
-        """Return whether a failed request may be sent again, which is never the case while the breaker is open.
+        """Return whether a failed request may be sent again. While the breaker is open, none may be sent again.
 
         A request that was `retried` before may be sent again only while no other request is failing. So if many
         simultaneous requests fail, each is sent at most twice.

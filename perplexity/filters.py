@@ -150,7 +150,7 @@ def require_web(filters: Filters, *, service: str) -> None:
 def parse_domains(values: Iterable[str]) -> tuple[str, ...]:
     """Return host names in ASCII and lower case, each once.
 
-    Raises InvalidRequest for too many names, or if allowed and denied names are mixed.
+    Raises InvalidRequest for an invalid name, for too many names, or if allowed and denied names are mixed.
     """
     typed = tuple(dict.fromkeys(value.strip().lower() for value in values))
     domains: dict[str, None] = {}
@@ -223,7 +223,7 @@ def parse_country(value: str) -> str:
 
 
 def parse_day(field: Literal["after", "before"], value: str) -> date:
-    """Return a day written as YYYY-MM-DD. Raises InvalidRequest naming the field."""
+    """Return the day that is written as YYYY-MM-DD. Raises InvalidRequest, which names the field."""
     try:
         if _DAY.fullmatch(value.strip()):
             return date.fromisoformat(value.strip())

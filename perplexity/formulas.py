@@ -60,7 +60,8 @@ def readable(document: Document) -> Document:
     """
     if "$" not in document.text and "\\" not in document.text:
         return document
-    # A lone `$` does not open a formula.
+    # After the sign that opens an unfinished formula, backslashes are doubled, because Markdown would remove single
+    # ones. A lone `$` does not count as such a sign.
     begun = unfinished(document)
     cut = begun if document.text.startswith(tuple(_CLOSERS), begun) else None
     whole = parse(document.text[:cut])
@@ -177,7 +178,7 @@ class _Writer:
         return f"{start}{self._mark}{shown}{self._mark}{end}"
 
     def _displayed(self, region: Region, where: _Place) -> tuple[str, int]:
-        """Return a formula as a code block that includes the punctuation mark after it, and the place after both."""
+        """Return a formula as a code block with the punctuation mark after it, and the place where the text goes on."""
         text, line = self._text, self._document.line_at(region.start)
         before = text[self._lines[line] : min(region.start, self._lines[line] + _DEEPEST + 1)]
         first = line == where.first and len(before) <= len(where.prefix)

@@ -23,7 +23,7 @@ from perplexity.types import Answer, AnswerKind, Question, Source
 from perplexity.wire.sources import iso_date
 
 DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year": 366}
-"""The greatest age of a source in days, by recency; services date pages by the day."""
+"""The greatest age of a source in days, by recency. An hour counts as a day, since services date pages by the day."""
 
 UNDATED = N_("Newest source: undated.")
 ZONE_DAYS = 1
@@ -73,7 +73,7 @@ _NOT_NEWS = re.compile(
     r"timestamps?|(?:rows?|records|commits|entries) (?:of|from|in)|history of|who wrote|(?:fox|sky|fake) news|"
     r"(?:in|with|using|mit) (?:python|java|php|ruby|rust|go|bash|excel|c#|c\+\+|swift|kotlin|r))(?!\w)"
 )
-"""Matches signs of a question about a program, a word or the past; it is not about news, whatever period it names."""
+"""Matches signs that a question is not about news, but about a program, a word or the past."""
 _NOT_LATEST = re.compile(r"(?:\bat(?: the)?|\bno later than the|\bam) $")
 _CURRENT = re.compile(rf"{_EDGE}current{_END}")
 _NOT_CURRENT_BEFORE = re.compile(

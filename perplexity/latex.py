@@ -121,7 +121,10 @@ class _Reader:
         return self._tokens[self._place] if self._place < len(self._tokens) else ""
 
     def sequence(self, end: str) -> list[_Atom]:
-        """Return the atoms up to the token `end`, and consume this token; an empty `end` is that of the formula."""
+        """Return the atoms before the token `end`, and consume that token.
+
+        If `end` is empty, read to the end of the formula.
+        """
         self._depth += 1
         if self._depth > _DEEPEST:
             raise _Inexact
@@ -156,7 +159,7 @@ class _Reader:
         return [_symbol(token)]
 
     def argument(self) -> list[_Atom]:
-        """Return the atoms of the argument of a macro, an index or a power: a group, a macro or one character."""
+        """Read what follows a macro, `^` or `_`, and return its atoms: a group, a macro or one character."""
         token = self._next()
         if token.isspace():
             token = self._next()
@@ -255,7 +258,7 @@ def _of_name(name: str) -> _Atom:
 
 
 def _whole_part(text: str) -> str:
-    """Return the part of a fraction, in brackets unless it clearly belongs together."""
+    """Return the text above or below a fraction's line, in brackets if it could be misread on one line."""
     if not text:
         raise _Inexact
     return text if _SIMPLE.fullmatch(text) else f"({text})"

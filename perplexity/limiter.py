@@ -1,4 +1,4 @@
-"""Decides when a call may be sent, since a service accepts only a number of calls per second and per minute.
+"""Decides when a call may be sent, since a service limits the number of calls per second and per minute.
 
 Perplexity's limits: https://docs.perplexity.ai/docs/admin/rate-limits-usage-tiers
 """
@@ -62,7 +62,7 @@ DEFAULT_LIMITS: Mapping[tuple[str, CallKind], Limits] = {
 def parse_limits(text: str, *, services: Collection[str]) -> dict[tuple[str, CallKind], Limits]:
     """Parse limits such as `perplexity.answer=50/min,perplexity.answer=1/s`. Raises InvalidRequest.
 
-    A limit per minute without one per second allows a fiftieth of it per second.
+    If only a limit per minute is given, the limit per second is a fiftieth of it, but at least 1.
     """
     form = (
         "it takes service.kind=number/s or service.kind=number/min, each once, separated by commas; "
@@ -97,7 +97,10 @@ class Limiter(Protocol):
     async def replied(
         self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
     ) -> None:
-        """Record that a call was accepted, with the limit per minute and the calls so far that the reply names."""
+        """Record that a call was accepted.
+
+        `per_minute` is the limit and `used` is the number of calls so far; each is None if the reply does not tell.
+        """
         ...
 
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
@@ -111,6 +114,11 @@ class Limiter(Protocol):
 
 @dataclass(kw_only=True)
 class _Lane:
+    """The calls of one kind to one service with one owner's key. `left` holds the times at which calls were sent.
+
+    `learns` says whether a reply may change `limits`. `waiting` is the number of calls that wait for their turn.
+    """
+
     limits: Limits
     learns: bool
     left: deque[float] = field(default_factory=deque)
@@ -185,7 +193,8 @@ class MemoryLimiter:
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
         """Stop further calls.
 
-        If calls are stopped already, a refusal prolongs the stop only if it names a time.
+        While calls are stopped, a further refusal prolongs the stop only if it names a time. After the call that tests
+        whether the service accepts calls again, a refusal always begins a new stop.
         """
         lane, now = self._lane(provider, kind), self._clock()
         until = now + (STOP_SECONDS if retry_after is None else retry_after)

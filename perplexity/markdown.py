@@ -1,4 +1,6 @@
-"""A Markdown text as a document: its blocks, parsed once, and the places of code, LaTeX and prose; and `[1]`'s grammar.
+"""A Markdown text as a document: its blocks, parsed once, and the places of code, LaTeX and prose.
+
+The grammar of the markers that refer to sources, such as `[1]`, is at the end.
 
 The blocks are those of CommonMark (https://spec.commonmark.org/0.31.2/) plus GitHub's tables. Link definitions and HTML
 blocks are paragraphs here, so that no text is invisible. `markdown-it-py` does not keep the places of inline code and
@@ -343,7 +345,7 @@ def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -
 
 
 def _spaced(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """Yield candidates for formulas with empty lines around them, without signs that close an earlier formula."""
+    """Yield candidates for formulas with empty lines around them. A sign that closes an earlier formula begins none."""
     while match := _SPACED_MATH.search(text, start, end):
         sign = match.start("all")
         above = text.rfind("\n\n", start, sign)
@@ -400,7 +402,7 @@ def _math_between(text: str, start: int, end: int) -> Iterator[Region]:
 
 
 def _environments(text: str, start: int, end: int) -> dict[int, int]:
-    """Return the end of each LaTeX environment by its start."""
+    """Return the places at which LaTeX environments end, by the places at which they begin."""
     ends: dict[int, int] = {}
     opened: list[re.Match[str]] = []
     for match in _ENVIRONMENT.finditer(text, start, end):
@@ -436,14 +438,17 @@ def looks_like_maths(content: str, opener: str) -> bool:
 
 
 class _Next:
-    """Finds the next place of a sign in a text. Starts must increase; no part of the text is searched twice."""
+    """Finds the next place of a sign in a text without searching any part of the text twice.
+
+    The `start` of a call must not lie before the `start` of an earlier call.
+    """
 
     def __init__(self, sign: re.Pattern[str], text: str) -> None:
         self._sign, self._text = sign, text
         self._searched, self._found = -1, (-1, -1)
 
     def within(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return the first place of the sign that begins at `start` or later, None if none ends by `end`."""
+        """Return the start and the end of the first sign from `start` on; None if there is no sign before `end`."""
         if self._found[0] < start and self._searched < end:
             match = self._sign.search(self._text, max(start, self._searched), end)
             self._found, self._searched = (match.span(), match.start()) if match else ((-1, -1), end)

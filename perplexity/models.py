@@ -101,7 +101,7 @@ def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Eff
 
 
 def check_schema(target: Target) -> None:
-    """Raise InvalidRequest if the question has a JSON schema but the model accepts none."""
+    """Raise InvalidRequest if the model accepts no JSON schema."""
     if target.name in WITHOUT_SCHEMA:
         raise InvalidRequest.for_field(
             "model", target.name, "a JSON schema takes sonar-pro, sonar-reasoning-pro or an effort"

@@ -90,16 +90,20 @@ NO_MODEL = N_("No answer model is configured.")
 
 
 def fallback_notice(reply: Answer | SearchResults, *, unset: str = "") -> str:
-    """Return the line that explains why a reply is not from the first choice of provider; empty if it is.
+    """Return the line that says why the first choice of provider did not reply.
 
-    `unset` is the environment variable whose absence kept the first choice from being asked.
+    The line begins with an answer's own `stand_in`, and it is empty if there is nothing to say. `unset` is the
+    environment variable whose absence kept the first choice from being asked.
     """
     own = reply.stand_in if isinstance(reply, Answer) else ""
     return " ".join(filter(None, (own, _stand_in(reply, unset=unset))))
 
 
 def agent_fallback_notice(read: Answer | SearchResults) -> str:
-    """Return the line for an agent's answer if one of its tools had to use another provider's pages or answer."""
+    """Return the line for an agent's answer that says that a tool read another provider's pages or answer.
+
+    The line is empty if no provider failed before `read`.
+    """
     is_answer = isinstance(read, Answer) and read.kind is AnswerKind.MODEL
     said = say("the agent read an answer from {provider}") if is_answer else say("the agent read pages from {provider}")
     return fallback_sentence(read.failed, said.format(provider=read.provider))

@@ -87,7 +87,10 @@ def best_passages(results: Sequence[Source], question: str) -> tuple[Passage, ..
 
 
 def split_sentences(source: Source) -> list[str]:
-    """Cut a snippet (a title if there is none) into runs of whole sentences of at most 400 characters each."""
+    """Cut a snippet, or the title if there is no snippet, into pieces of at most 400 characters.
+
+    A piece consists of whole sentences; only a longer sentence is cut.
+    """
     text = source.snippet.strip() or source.title.strip()
     cuts: list[str] = []
     start = end = 0
@@ -105,8 +108,8 @@ JOINED_QUESTIONS = N_("Your last two questions were searched for together: this 
 def passages_answer(results: SearchResults, question: str, *, joined: bool = False) -> Answer:
     """Return an answer of kind `PASSAGES`; `text` has each passage followed by its source's number in brackets.
 
-    `joined` says that the question was combined from two. Raises NothingFound if the results contain no text at all,
-    with the reason if their notes give one.
+    `joined` is True if the question was combined from two. Raises NothingFound if the results contain no text at all.
+    If there are no results, the error has their notes, which may give the reason.
     """
     chosen = best_passages(results.results, question)
     if not chosen:
@@ -135,7 +138,7 @@ def _spread(ranked: Sequence[Passage], most: int) -> Iterator[Passage]:
 
 
 def _short(text: str) -> Iterator[str]:
-    """Yield the pieces of a too long sentence, cut between words, or inside a word that is itself too long."""
+    """Yield a text in pieces of at most 400 characters, cut between words, or inside a word that is longer."""
     start = 0
     while len(text) - start > MAX_PASSAGE_LENGTH:
         space = text.rfind(" ", start + 1, start + MAX_PASSAGE_LENGTH)

@@ -146,8 +146,9 @@ class Retrier:
     ) -> None:
         """Wait before the next attempt; raise the error if no attempt is left or none would be in time.
 
-        If the service asks for a pause of more than a minute, or longer than the time left, the error is raised without
-        a pause. The error is also raised if other requests find out during the pause that the service is down.
+        The error is raised without a pause if the service asks for a pause of more than a minute or longer than the
+        time left, if `retries.may_retry` returns False, or if it is a refusal because of a rate and a limiter is used.
+        The error is also raised if other requests find out during the pause that the service is down.
         """
         requested = error.retry_after or 0.0
         seconds = max(self.policy.delay(retries.made + 1, self.random()), requested)

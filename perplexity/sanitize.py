@@ -49,7 +49,10 @@ def one_line(text: str) -> str:
 
 
 def strip_tags(text: str) -> str:
-    """Return a written answer without our markup; its lines and markers do not change."""
+    """Return a written answer in which our own tags, such as `<result>`, begin with ‹ instead of <.
+
+    Control characters are removed; lines and markers do not change.
+    """
     return _TAG.sub("‹", strip_controls(text))
 
 

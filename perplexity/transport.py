@@ -1,4 +1,6 @@
-"""The only HTTP client of this package, which sends a request and returns a status, headers and bytes.
+"""The HTTP client of this package: it sends a request and returns a status, headers and bytes.
+
+Only the agent's model and DuckDuckGo are called through other libraries.
 
 This module finds the proxies itself. If the HTTP library did, it would also read the user's .netrc, and refuse our own
 Authorization header if that file has an entry for the service's host.
@@ -256,7 +258,11 @@ class Transport:
     async def request(
         self, method: Method, path: str, body: JSON = None, *, before_sending: BeforeSending | None = None
     ) -> Response:
-        """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
+        """Return the whole response.
+
+        Raises ConnectionFailed, MalformedResponse for a response that is too large or not HTTP, InvalidRequest for a
+        body that cannot be written as JSON, and the errors of `before_sending`.
+        """
         async with self.open(method, path, body, before_sending=before_sending) as opened:
             return await self.read(opened)
 

@@ -150,7 +150,7 @@ class Question:
     """
 
     check_cancelled: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
-    """A function that is awaited before a chain asks a second provider.
+    """A function that is awaited before a chain asks again after a provider failed.
 
     It raises RequestCancelled if the answer is no longer wanted.
     """
@@ -262,7 +262,7 @@ class Answer:
     id: str | None = None
     notes: tuple[str, ...] = ()
     failed: tuple[Attempt, ...] = ()
-    """The providers that failed before this one."""
+    """The attempts that failed before this answer."""
 
     as_of: str = ""
     """A line to show first if the cited sources are older than the question asked for."""
@@ -336,7 +336,7 @@ def as_events(answer: Answer) -> Iterator[Event]:
 
 
 MAX_ANSWER_LENGTH = 200_000
-"""The most characters, about 50,000 tokens: several times the longest research report of any service."""
+"""The most characters of an answer, about 50,000 tokens: several times the longest research report of any service."""
 _NEAR = 1_000
 """A long text is cut at most this many characters before the limit, at the end of a line or else of a word."""
 
@@ -375,7 +375,7 @@ def parse_query(text: str) -> str:
 
 
 def parse_max_results(value: int | str, *, name: str = "max_results") -> int:
-    """Return the number of requested results, 1 to 20. Raises InvalidRequest, which uses `name` for the value."""
+    """Return the number of requested results, 1 to 20. Raises InvalidRequest, with `name` as the name of the field."""
     return _parse_int(name, value, MAX_RESULTS)
 
 

@@ -17,9 +17,10 @@ _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
 _ASCII_HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
 _PORTS = {"http": 80, "https": 443}
 _STRAY_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
-# A Markdown renderer decodes `&copy;` in an address as well; Slack would see a mention in an address with `@here`.
+# A Markdown renderer decodes an entity such as `&copy;` in an address, too.
 _ENTITY = re.compile(r"(&#?\w+);")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Slack would see a mention in an address with `@here`.
 _MENTION = re.compile(r"@(?=(?:here|channel|everyone|group))", re.IGNORECASE)
 
 
@@ -157,7 +158,7 @@ _GENERIC_TITLE = re.compile(
     re.IGNORECASE,
 )
 _SECTION = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?(?:\.html?)?")
-"""Matches one word or two, such as `technology` or `middle-east`; an article's segment has a number or more words."""
+"""Matches a path segment of one or two words, such as `middle-east`; an article's has a number or more words."""
 _DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d(?:-\d\d)?)?(?:/\d\d?){0,2}")
 _MAX_GENERIC_WORDS = 2
 

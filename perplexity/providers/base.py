@@ -1,4 +1,7 @@
-"""Defines `Provider`, the protocol of everything that can search or answer, such as a service or the fallback chain."""
+"""Defines `Provider`, the protocol of everything that can search or answer, such as a service or the fallback chain.
+
+Also defines the settings and the descriptions of providers, and reports how their calls ended.
+"""
 
 from __future__ import annotations
 
@@ -227,7 +230,7 @@ class ProviderSpec:
     """The display name."""
 
     build: Callable[[ProviderConfig], Provider | None]
-    """A function that returns the provider; None if the configuration lacks its key."""
+    """A function that returns the provider, or None if the configuration lacks the provider's key."""
 
     key_variables: tuple[str, ...] = ()
     """The environment variables that may hold the key; the first one that is set counts. Empty if no key is needed."""

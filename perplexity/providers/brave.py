@@ -44,7 +44,8 @@ BASE_URL = "https://api.search.brave.com/res/v1"
 class Brave(Closing, PassageProvider):
     """Brave Search as a provider; it answers with passages.
 
-    `session`, `open_timeout`, `retry`, `timeouts`, `proxy`, `ca_bundle` and the clocks are as for `PerplexityClient`.
+    `session`, `open_timeout`, `retry`, `proxy`, `ca_bundle` and the clocks are as for `PerplexityClient`, and
+    `timeouts` are the `limits` there.
     """
 
     name = brave.PROVIDER

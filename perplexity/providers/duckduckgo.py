@@ -82,7 +82,7 @@ def recency_for(filters: Filters, *, today: date) -> Recency | None:
 
 
 def ignored_filters(filters: Filters, *, today: date) -> tuple[str, ...]:
-    """Return a note for the user on each filter that DuckDuckGo follows only in part or not at all."""
+    """Return a note for the user on the period or the dates, if DuckDuckGo follows them only in part or not at all."""
     hour = say("DuckDuckGo knows no hour, so these are from the past day.") if filters.recency == "hour" else ""
     return tuple(filter(None, (hour, _about_dates(filters, recency_for(filters, today=today)))))
 
@@ -196,8 +196,8 @@ class DuckDuckGo(PassageProvider):
     async def search(self, query: Query) -> SearchResults:
         """Return at most `query.max_results` pages, free of charge.
 
-        Raises InvalidRequest, also for a mode other than web, NothingFound, ConnectionFailed, TimedOut,
-        MalformedResponse or MissingExtra.
+        Raises NothingFound, ConnectionFailed, TimedOut, MalformedResponse, MissingExtra or InvalidRequest. A mode other
+        than web is invalid.
         """
         query = validate_query(query)
         require_web(query.filters, service=self.name)

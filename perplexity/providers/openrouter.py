@@ -66,8 +66,8 @@ _UPSTREAM = "Provider returned error"
 class OpenRouter(Closing, Provider):
     """OpenRouter as a provider; it answers but does not search.
 
-    `reasoning_effort`, `session`, `open_timeout`, `retry`, `timeouts`, `proxy`, `ca_bundle` and the clocks are as for
-    `PerplexityClient`.
+    `reasoning_effort`, `session`, `open_timeout`, `retry`, `proxy`, `ca_bundle` and the clocks are as for
+    `PerplexityClient`, and `timeouts` are the `limits` there.
     """
 
     name = "OpenRouter"
@@ -108,16 +108,16 @@ class OpenRouter(Closing, Provider):
         self._retired: frozenset[str] = frozenset()
 
     async def close(self) -> None:
-        """Close its connections; `async with` does so at the end."""
+        """Close the connections; `async with` does so at the end."""
         await self._completions.finish()
         await self._transport.close()
 
     async def check_models(self, *, seconds: float = 10.0) -> tuple[str, ...]:
         """Ask OpenRouter which models it serves, and return the names of our models that it no longer serves.
 
-        From then on, Sonar answers in their place. Three models have no replacement: Sonar itself, the one that does
-        not search, and the one for JSON schemas. Each missing model is logged. May raise any PerplexityError; nothing
-        is changed in that case.
+        From then on, Sonar answers in their place. Nothing answers in the place of Sonar itself, of the model that does
+        not search, or of any model for a question with a JSON schema. Each missing model is logged. May raise any
+        PerplexityError; nothing is changed in that case.
         """
         with _translated_errors():
             deadline = Deadline.after(seconds, self._clock)
@@ -304,7 +304,10 @@ _NO_POSTS = (
 
 
 async def check(config: ProviderConfig) -> Sequence[Diagnosis]:
-    """Return a warning for each of our models that OpenRouter no longer serves; the key itself is not tried."""
+    """Return a warning for each of our models that OpenRouter no longer serves, or if its list cannot be read.
+
+    The key itself is not tried.
+    """
     try:
         async with OpenRouter(
             config.keys["openrouter"],

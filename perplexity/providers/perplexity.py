@@ -1,4 +1,4 @@
-"""Perplexity: its Search API returns ranked pages, and its Agent API, unless Sonar is set, answers."""
+"""Perplexity: its Search API returns ranked pages; its Agent API answers, or Sonar if that is set."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PerplexityProvider(Closing):
         self._client = client
 
     async def close(self) -> None:
-        """Close its connections; `async with` does so at the end."""
+        """Close the client's connections; `async with` does so at the end."""
         await self._client.close()
 
 

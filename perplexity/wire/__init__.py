@@ -1,1 +1,1 @@
-"""The wires, one module each: how the requests of an API are written and its responses are read. Pure."""
+"""The wires: how the requests of each API are written and its responses are read, and what the wires share. Pure."""

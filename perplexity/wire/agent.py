@@ -38,11 +38,14 @@ MESSAGE_SEPARATOR = "\n\n"
 Items = Sequence[Mapping[str, JSON]]
 
 _SEARCHED = {"search_results": "results", "fetch_url_results": "contents"}
-"""The list of pages in each kind of item that has one."""
+"""The field that holds the pages, by the kind of item."""
 
 
 def build_answer(body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], queries: Sequence[str]) -> Answer:
-    """Return the answer with these parts and the rest from the response. Raises RunFailed or MalformedResponse."""
+    """Return the answer with these parts and the rest from the response.
+
+    Raises the error of a failed run, RunFailed for a run that stopped before its text, or MalformedResponse.
+    """
     incomplete, usage = _incomplete(body), _usage(as_object(body.get("usage")))
     if not text.strip():
         if incomplete:
@@ -91,9 +94,9 @@ def search_queries(output: Items) -> list[str]:
 
 
 def error_from_run(error: JSON, *, status: str = "", usage: JSON = None) -> PerplexityError:
-    """Return the exception for the `error` object of a run or of a stream, by its type; RunFailed for an unknown type.
+    """Return the exception for the `error` object of a run or of a stream, as `error_from_object` chooses it.
 
-    `usage` is that of the response, since a failed run may be charged, too.
+    `usage` is the `usage` object of the response, since a failed run may be charged, too.
     """
     otherwise = sanitize_message(error) or f"the run ended as {status or 'failed'}"
     failed = error_from_object(as_object(error), provider=PROVIDER, default=otherwise)
@@ -102,7 +105,7 @@ def error_from_run(error: JSON, *, status: str = "", usage: JSON = None) -> Perp
 
 
 def _incomplete(body: Mapping[str, JSON]) -> str | None:
-    """Return why the run stopped early, None if it finished. Raises RunFailed or MalformedResponse otherwise."""
+    """Return why the run stopped early, None if it finished. Raises the error of a failed run, or MalformedResponse."""
     status = sanitize_message(body.get("status")).lower()
     if status == "completed":
         return None
@@ -352,7 +355,8 @@ class Agent(Wire):
     def read(self, body: Mapping[str, JSON]) -> Answer:
         """Return the answer of a finished run.
 
-        Raises RunFailed if the status says so, MalformedResponse for a response that is not final or has no text.
+        Raises the error of a failed run, RunFailed for a run that stopped before its text, or MalformedResponse for a
+        response that is not final or has no text.
         """
         output = as_objects(body.get("output"))
         sources = merge(search_results(output))

@@ -16,10 +16,7 @@ from perplexity.types import JSON, Answer, Event, Question
 
 
 class StreamReader(Protocol):
-    """Reads one stream. `run_id` is known after the first event; `ended` is True after the terminal one.
-
-    `cost_usd` is the latest cost that the service reported, also if the stream failed or broke off.
-    """
+    """Reads one stream."""
 
     run_id: str | None
     """The id with which the run can be cancelled; None if unknown."""
@@ -28,7 +25,7 @@ class StreamReader(Protocol):
     """Whether the terminal event was read."""
 
     cost_usd: float | None
-    """The cost in dollars; None if the service has not reported it."""
+    """The latest cost in dollars that the service reported, also if the stream failed or broke off; None if unknown."""
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
         """Return this library's events for an event of the service. Raises PerplexityError if the event is an error."""
@@ -70,7 +67,7 @@ class Wire(Protocol):
         ...
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
-        """Return the request's body for a checked question. Raises InvalidRequest for one that it cannot express."""
+        """Return the request's body for a checked question. Raises InvalidRequest for one that no body can express."""
         ...
 
     def emits_thinking(self, question: Question, target: Target) -> bool:
@@ -82,7 +79,7 @@ class Wire(Protocol):
         ...
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
-        """Return the answer of a finished run. Raises RunFailed or MalformedResponse."""
+        """Return the answer of a finished run. Raises the error of a failed run, or MalformedResponse."""
         ...
 
     def progress(self, body: Mapping[str, JSON]) -> list[Event]:

@@ -147,7 +147,8 @@ def _freshness(filters: Filters, *, today: date) -> str | None:
     if not (filters.after or filters.before):
         return _FRESHNESS.get(filters.recency or "")
     first = filters.after or _FIRST_DAY
-    # Brave finds nothing in a period in the future, but refuses a period that ends before it begins.
+    # If `after` lies in the future, the period ends on that day, too. Brave finds nothing in it, but would refuse a
+    # period that ends before it begins.
     last = filters.before or max(today, first)
     return f"{first.isoformat()}to{last.isoformat()}"
 

@@ -1,4 +1,4 @@
-"""Turns an error status into an exception; no other module does that. Pure."""
+"""Turns the error statuses and the error objects of services into exceptions. Pure."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def error_from_object(error: Mapping[str, JSON], *, provider: str, default: str)
     """Return the exception for an `error` object inside a response with a successful status.
 
     The class depends on the error's type, in upper or lower case; a type that begins with `invalid_` means
-    InvalidRequest. If the type is unknown, the class depends on the HTTP status in the object, and if there is none
-    with a class of its own, it is RunFailed. `default` is the message if the object has none.
+    InvalidRequest. If the type is unknown, the class depends on the HTTP status in the object. If there is no status,
+    or no class for it, the class is RunFailed. `default` is the message if the object has none.
     """
     error = {str(name).lower(): value for name, value in error.items()}
     kind, status = _error_type(error, PERPLEXITY_ERRORS), status_of(error)

@@ -47,7 +47,7 @@ def encodable_text(text: str) -> str:
 
 
 def decode(body: bytes | str) -> dict[str, JSON]:
-    """Return the JSON object in a body. Raises MalformedResponse for HTML, nothing, or any other value."""
+    """Return the JSON object in a body. Raises MalformedResponse for anything else, such as HTML or an empty body."""
     try:
         decoded = loads(body)
     except (ValueError, RecursionError):
@@ -89,7 +89,7 @@ _MOST_FIELDS = 300
 
 
 def shape_of(value: JSON) -> tuple[str, ...]:
-    """Return the names and types of all fields, such as "usage.cost: object", sorted; no values.
+    """Return the names and types of at most 300 fields, such as "usage.cost: object", sorted; no values.
 
     A null has no type, so its field is left out. A name that could be text from outside becomes a star.
     """
@@ -112,7 +112,7 @@ def _field_name(name: str) -> str:
 def cost_of(usage: JSON) -> float | None:
     """Return the dollars in a response's `usage`; None if unknown.
 
-    They are its `cost` or, if this is an object, the `total_cost` in it.
+    The field `cost` is either the amount itself, or an object with the amount in `total_cost`.
     """
     cost = as_object(usage).get("cost")
     return as_dollars(as_object(cost).get("total_cost") if isinstance(cost, dict) else cost)

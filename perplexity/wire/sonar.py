@@ -31,7 +31,8 @@ def build_answer(
 ) -> Answer:
     """Return the answer with this text and these sources, and with the rest from the response.
 
-    Raises RunFailed for an answer that was broken off, MalformedResponse for one without text.
+    Raises RunFailed if the service reports an error, or broke the answer off before its text; MalformedResponse for an
+    answer without text.
     """
     incomplete = None if finish in {"", "stop"} else sanitize_message(finish)
     usage = _usage(as_object(body.get("usage")))
@@ -79,7 +80,7 @@ def error_from_run(
     """Return the exception for the `error` object in a response with HTTP 200.
 
     If the object contains an HTTP status, such as in its `code`, the exception is the one for this status. `usage` is
-    that of the response, since a failed answer may be charged, too.
+    the `usage` object of the response, since a failed answer may be charged, too.
     https://openrouter.ai/docs/api-reference/errors
     """
     details = as_object(error)

@@ -1,6 +1,6 @@
 """Turns a service's search results into sources: each page once, with a number of its own. Pure.
 
-https://en.wikipedia.org/wiki/ISO_8601#Dates
+Dates are written as in ISO 8601: https://en.wikipedia.org/wiki/ISO_8601#Dates
 """
 
 from __future__ import annotations
@@ -105,11 +105,11 @@ def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple
 
 @dataclass
 class MergeSchedule:
-    """Says when to merge a list again that grows with every event of a stream; `merged` is its length at that time.
+    """Says when to merge a list that grows with every event of a stream.
 
     A short list is merged after each event. A long list is merged when it has grown by a tenth, since merging takes
-    time in proportion to its length and there may be thousands of events. At the end of the stream, every list is
-    merged.
+    time in proportion to its length and there may be thousands of events. At the end of the stream, the reader merges a
+    list that has grown since. `merged` is the length of the list when it was last merged.
     """
 
     merged: int = 0

@@ -37,7 +37,7 @@ def post_id(url: str) -> str:
 
 
 def renumber_links(summary: str, posts: Sequence[Source]) -> str:
-    """Return the text with the marker of a listed post in place of each link to it, and without other links.
+    """Replace each link to a listed post by the post's marker, remove all other links, and return the text.
 
     The service numbers its markers in an order of its own, so only the addresses in the links identify posts. The words
     of links are kept.
@@ -69,9 +69,9 @@ _LOOKS_LIKE_JSON = re.compile(r'\A\s*(?:```(?:json)?\s*)?(?:\{|\[\s*[{\]])|"(?:p
 def validate_response(response: GrokResponse) -> PostSummary:
     """Return the summary with the posts that count. Raises MalformedResponse.
 
-    The response contains what the model says about posts, not the posts themselves. So a post counts only if its
-    address is that of a post. If the service itself names posts, it must name this one. If it says that it read none,
-    no post counts. Sentiment is counted only if the service names the posts and does not say that it read fewer.
+    The response contains what the model says about posts, not the posts themselves. So a post counts only if it has
+    the address of a post on X. If the service itself names posts, only those count. If the service says that it read no
+    posts, none counts. Sentiment is counted only if the service names posts, and does not say that it read fewer.
     """
     if not response.text.strip():
         raise _malformed("the response has no text", response)

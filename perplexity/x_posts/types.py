@@ -51,7 +51,7 @@ class GrokWire(Protocol):
         ...
 
     def read(self, body: Mapping[str, JSON]) -> GrokResponse:
-        """Parse a response. Raise the error that it reports, RunFailed or MalformedResponse."""
+        """Parse a response. Raises the error that the response reports, or RunFailed."""
         ...
 
     def translate_error(self, error: PerplexityError) -> PerplexityError:
@@ -115,5 +115,5 @@ class PostSource(Protocol):
         ...
 
     async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
-        """Summarize posts from `since` to `until`, both included. Raise a PerplexityError, nothing else."""
+        """Summarize posts from `since` to `until`, both included. Raises only PerplexityError."""
         ...
