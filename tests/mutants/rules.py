@@ -323,8 +323,8 @@ RULES = (
     _rule(
         "answers to commands unfold no link",
         SLACK,
-        '            "unfurl_links": False,\n            "unfurl_media": False,\n',
-        "",
+        '_content(message) | {"response_type"',
+        '{"text": message.text, "blocks": list(message.blocks)} | {"response_type"',
         PREVIEWS,
     ),
     _rule(
