@@ -312,7 +312,10 @@ class Completions:
 
 
 def _priced(done: Done, readers: Sequence[StreamReader]) -> Done:
-    """Return the event with the total cost of all streams in its answer, as far as the service reported the costs."""
+    """Return the event with the total cost in its answer.
+
+    The total is the sum of the costs that the service reported for all streams of the question, also for broken ones.
+    """
     usage = replace(done.answer.usage, cost_usd=total_cost(reader.cost_usd for reader in readers))
     return Done(answer=replace(done.answer, usage=usage))
 

@@ -39,10 +39,10 @@ def strip_controls(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a title, a snippet or a date as one line, without our markup and without text that looks like our markers.
+    """Return a title, a snippet or a date as one line that cannot be taken for our tags or citation markers.
 
-    `<pages>`, `<result>`, `<message>` and the like get a ‹ as their first sign, and a page's own `[1]` becomes ‹1›.
-    Fences of code are removed, since they would make code of the text after them, including our marker.
+    The `<` of tags such as `<pages>`, `<result>` and `<message>` becomes ‹, and a page's own `[1]` becomes ‹1›. Code
+    fences are removed, because they would turn the text after them into code, including our marker.
     """
     line = " ".join(_FENCE.sub(" ", strip_controls(" ".join(text.split()))).split())
     return _MARKER.sub(r"‹\1›", strip_tags(line))

@@ -193,7 +193,10 @@ pages that you found, never the earlier answer, which is material to compare wit
 
 
 def question_again(question: Question, earlier: Answer, asked_at: datetime) -> Question:
-    """Return the question with the earlier answer before its last turn, and instructions for the model."""
+    """Return the question with the earlier answer at the beginning of its last message.
+
+    A system message before all others tells the model to begin with what has changed since the day of `asked_at`.
+    """
     *before, last = question.messages
     system = Message(role="system", content=_AGAIN_INSTRUCTIONS.format(day=format_date(asked_at.date())))
     told = f"<message>\n{strip_tags(earlier.text[:MAX_EARLIER])}\n</message>\n\n{last.content}"

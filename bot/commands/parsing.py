@@ -563,9 +563,9 @@ def filter_options(filters: Filters) -> Iterator[str]:
 
 
 def write_command(options: Iterable[str], typed: str, *, parse: Callable[[str], R], meaning: R) -> str | None:
-    """Return the text of a command with these options and the `typed` text.
+    """Return a text for a command, with these options and the `typed` text, that `parse` reads as `meaning`.
 
-    `parse` returns `meaning` for this text. Return None if no such text can be written.
+    Return None if no such text is found.
     """
     given = " ".join(options)
     # After two dashes, a text that looks like an option is text.
@@ -607,7 +607,10 @@ def audience_of(request: PublicOrPrivate) -> Audience:
 
 
 def capitalize_sentences(allowed: str) -> str:
-    """Return a text with a capital at the start and after a question; `allowed` is the text of an InvalidRequest."""
+    """Return `allowed` with a capital letter at its start and after each question in it.
+
+    `allowed` is the part of an InvalidRequest that says what is allowed, or its whole message.
+    """
     return _SENTENCE_STARTS.sub(lambda match: match[0].upper(), allowed)
 
 

@@ -57,7 +57,7 @@ class SentLog(RequestLog):
         self.requests = [request for request in self.requests if self.is_kept(request)]
         if not new:
             return None
-        first, last = _kept(new)
+        first, last = _not_saved(new)
         lines = [vars(request) for request in new[:first] + new[last:]]
         if first < last:
             lines[first - 1] = lines[first - 1] | {"not_kept": last - first}
@@ -82,10 +82,11 @@ def _line(fields: Mapping[str, Any]) -> str:
     return f"{json.dumps(fields, ensure_ascii=False)}\n"
 
 
-def _kept(requests: Sequence[SentRequest]) -> tuple[int, int]:
-    """Return the start and the end of the slice of requests that are only counted, and not saved.
+def _not_saved(requests: Sequence[SentRequest]) -> tuple[int, int]:
+    """Return the start and the end of the slice of requests that are not saved, but only counted.
 
-    The first and the last request are saved, and as many more from both sides as are short enough.
+    The first and the last request are always saved. Others are saved in turn from the end and from the start, until
+    the next one would bring the total above `MAX_SAVED` characters.
     """
     first, last, left = 1, len(requests), MAX_SAVED - len(requests[0].body)
     from_end = True

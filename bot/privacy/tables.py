@@ -188,7 +188,7 @@ TABLES: Mapping[str, Table] = {
         ),
     ),
     # A row has the requests with which the app looked for claims in a message. If a person then asks for a check of the
-    # claims, the requests move to this question. Otherwise, the row is deleted after at most a day.
+    # claims, the requests move to the question of that check. Otherwise, the row is deleted after at most a day.
     "proposals": _personal(
         outdated="at <= now() - least(%(days)s, 1) * interval '1 day'",
         columns=_columns(person="user_id", place="team_id", text="sent", none="id at"),

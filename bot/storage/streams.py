@@ -172,9 +172,10 @@ class StreamLog:
         return await self._pool.fetch_one(STARTED, self._values(row, streams=list(streams))) is not None
 
     async def append(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
-        """Take the call of an append; also return the seconds to wait before the next append to the same stream.
+        """Count an append to a stream against the workspace's limit, if the limit allows it.
 
-        The wait leaves some calls for other streams. `shown` is the number of characters that Slack has confirmed.
+        Return whether the append may be made, and the seconds to wait before the next append to the same stream. The
+        wait leaves some calls for other streams. `shown` is the number of characters that Slack has confirmed.
         """
         return _share(await self._one(APPEND, row, shown=shown), APPENDS_PER_MINUTE)
 

@@ -184,7 +184,9 @@ class _Word:
 
 
 def decide(claim: str, sentence: str, title: str = "", before: str = "", after: str = "") -> Verdict:
-    """Return the verdict that a sentence of a page gives; it is unclear unless the words decide.
+    """Return the verdict on a claim that a sentence of a page gives.
+
+    The verdict is `UNCLEAR` unless the words of the sentence support or contradict the claim.
 
     `title` is the title of the page. `before` and `after` are the neighbouring sentences, which may withdraw what the
     sentence says.

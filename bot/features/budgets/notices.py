@@ -1,4 +1,4 @@
-"""Tells admins, every few seconds, about budgets that are mostly or completely spent."""
+"""Checks the budgets every few seconds, and tells admins once when 75, 95 or 100 percent of a budget is spent."""
 
 from __future__ import annotations
 
