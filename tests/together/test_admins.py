@@ -307,9 +307,9 @@ LIMITS = tuple(Limit(name=name, value=1_000_000, own=1_000_000, host=0, bounded=
 )
 def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: AdminData, digests: list[Digest]) -> None:
     full = HomeData(
-        running=[RunningQuestion(id="1", command="ask", text="x", state="working", age=3.0)] * MAX_RUNNING,
+        running=[RunningQuestion(id=str(uuid4()), command="ask", text="x", state="working", age=3.0)] * MAX_RUNNING,
         recent=[
-            Recent(id="1", command="ask", text="x", state="answered", at=1.0, sources=3, kept=True)
+            Recent(id=str(uuid4()), command="ask", text="x", state="answered", at=1.0, sources=3, kept=True)
             for _ in range(MAX_RECENT)
         ],
         questions=3,
