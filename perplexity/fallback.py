@@ -224,7 +224,7 @@ class FallbackRun:
         return failure
 
     def with_total_cost(self, error: PerplexityError) -> PerplexityError:
-        """Return the error that ends the round, with the total cost of all failures."""
+        """Return the error that ends the run, with the total cost of all failures."""
         error.cost_usd = cost_with_failures(None, self.failed)
         return error
 
@@ -239,7 +239,7 @@ class FallbackRun:
         return not isinstance(error, NothingFound) and not (self.limiter is not None and _is_rate(error))
 
     def all_failed(self) -> AllProvidersFailed:
-        """Return the error of a round without a reply.
+        """Return the error of a run without a reply.
 
         `retry_after` is the seconds until any of the providers may be asked again, None if one may be asked now.
         """
@@ -487,7 +487,7 @@ def _has_options(question: Question) -> bool:
 
 
 def _request_for(run: FallbackRun, candidate: Candidate, request: Request) -> Request:
-    """Return the request with the candidate's time limit and the round's remaining retries."""
+    """Return the request with the candidate's time limit and the retries that all providers of the run share."""
     return replace(request, seconds=candidate.seconds, retries=run.retries)
 
 

@@ -51,7 +51,8 @@ class SentLog(RequestLog):
     def take(self) -> str | None:
         """Return the new requests to save, as lines of JSON; None if there are none.
 
-        If the new requests are very long together, those in the middle are only counted, in the line before them.
+        If the new requests are too long in total, some in the middle are left out. The line before the gap says how
+        many.
         """
         new = [request for request in self.requests if not self.is_kept(request)]
         self.requests = [request for request in self.requests if self.is_kept(request)]

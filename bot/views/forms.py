@@ -150,7 +150,7 @@ def usage_response(error: UsageError, options: Sequence[Option], *, text_block: 
 
 
 def in_words(text: str, options: Sequence[Option]) -> str:
-    """Return a sentence about options as plain text, in which each option has its title in the form as its name."""
+    """Return a sentence about options as plain text, with each option called by its title in the form."""
     titles = {option.name: option.title for option in options}
     return _CODE.sub(lambda code: _("“{name}”").format(name=titles.get(code[1], code[1])), text)
 

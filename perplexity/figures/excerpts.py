@@ -197,7 +197,7 @@ class Excerpt:
         )
 
     def _says_percentage(self, percentage: float) -> bool:
-        """Return whether the text says about this percentage in words, such as "half" and "nine in ten"."""
+        """Return whether the text names roughly this percentage in words, such as "half" or "nine in ten"."""
         return _has_between(self._said_percentages, round(percentage) - 1, round(percentage) + 1)
 
     def _has_percentage(self, percentage: int, hedge: str) -> bool:

@@ -228,10 +228,10 @@ class DigestStore:
         await self.pool.execute(SET_STATE, {"id": id, "state": state, "next_at": next_at})
 
     async def stop(self, id: UUID, notice: NewQuestion, *, by_admin: Change | None = None) -> bool:
-        """Stop a digest and insert the question of its notice, in one transaction; return False if it is not active.
+        """Stop a digest and insert the question `notice`, in one transaction; return False if it is not active.
 
-        A change `by_admin` is recorded in the audit log; if the digest is not active, nothing is recorded or inserted.
-        Without `by_admin`, the question is inserted even if the digest is not active.
+        An admin's change, `by_admin`, is recorded in the audit log. If the digest is not active, a call with `by_admin`
+        does nothing, and one without it only inserts the notice.
         """
         async with self.pool.transaction() as connection:
             stopped = await _fetch_one(connection, STOP, {"id": id}) is not None
@@ -326,7 +326,7 @@ class DigestStore:
     async def record_posted(
         self, id: UUID, fingerprints: Sequence[str], *, question_id: UUID, now: datetime, cursor: int, manual: bool
     ) -> RecordResult:
-        """Record the stories that a run posts, and that it has searched.
+        """Record the stories that a run posts, and mark the run as having searched.
 
         `cursor` is the place up to which the run has read the table.
 
