@@ -285,7 +285,7 @@ class _Parts:
 
     @property
     def feature_commands(self) -> Iterator[Command[Any, Any]]:
-        """Yield the features' commands, including those that the app itself runs and nobody can type."""
+        """Yield the features' commands, including those that only the app itself runs."""
         return (command for one in self.running for command in one.commands)
 
     @property

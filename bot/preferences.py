@@ -295,7 +295,7 @@ TABLES: Mapping[Part, Sequence[Setting]] = {"person": PERSON, "channel": CHANNEL
 EFFORT = "effort"
 """Another name for the setting `model`; under this name, the setting takes efforts only."""
 
-S = TypeVar("S", PersonSettings, ChannelSettings, WorkspaceSettings)
+SettingsOfPart = TypeVar("SettingsOfPart", PersonSettings, ChannelSettings, WorkspaceSettings)
 
 
 def find_setting(settings: Sequence[Setting], name: str) -> Setting | None:
@@ -336,7 +336,7 @@ def _load(settings: Sequence[Setting], saved: object) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def changes(before: S, after: S) -> dict[str, Value | None]:
+def changes(before: SettingsOfPart, after: SettingsOfPart) -> dict[str, Value | None]:
     """Return the new values of changed settings, by field; None for settings that were removed."""
     empty = type(before)()
     return {
@@ -353,7 +353,7 @@ def one_of(words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Preferred:
-    """The settings for the options that a question does not have; None or empty stands for the app's own default."""
+    """The settings for the options that a question does not have; None or empty means the app's own default."""
 
     model: str | None = None
     public: bool | None = None

@@ -58,7 +58,7 @@ class StreamedText:
     All pieces that `take` returns, joined, are the text that `render_answer_text` returns for the finished answer,
     except for changes where `close_message` begins a new message. The two texts may differ if a service corrects the
     text at the end, or names a source after the text that cites it. They also differ if later text changes the meaning
-    of a piece in a way that nobody can foresee, such as a line of dashes that makes a heading of the sentences above
+    of a piece in a way that cannot be foreseen, such as a line of dashes that makes a heading of the sentences above
     it.
 
     `feed` and `add_sources` only store their arguments, and may be called while another thread is in one of the other

@@ -48,7 +48,7 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class NewsRequest(PublicOrPrivate):
-    """A category and a topic; an empty `topic` stands for any topic. `text` is the category and the topic as typed."""
+    """A category and a topic; an empty `topic` means any topic. `text` is the category and the topic as typed."""
 
     category: str
     topic: str

@@ -283,7 +283,7 @@ class _Language:
         return reached.get(len(words), False)
 
     def correct(self, word: str) -> str:
-        """Return the word that a typo or stretched letters stand for; any other word is returned unchanged.
+        """Return the intended word for one with a typo or stretched letters; any other word is returned unchanged.
 
         A word whose first letter is stretched is not recognised.
         """

@@ -9,7 +9,7 @@ from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.slack.views import Views
 
 
-class Shows:
+class HomeDisplay:
     """Shows home tabs in the background; this base class shows none.
 
     A `notice` tells the person the result of a click; it is escaped already.
@@ -35,7 +35,7 @@ class HomeTabs:
     views: Views
     withdrawal: AnswerWithdrawal
     language: Callable[[str], Awaitable[str]]
-    shown_by: Shows = field(default_factory=Shows)
+    shown_by: HomeDisplay = field(default_factory=HomeDisplay)
 
     def opened(self, team_id: str, user_id: str, notice: str = "") -> None:
         """Show the home tab to a person who has opened it, and keep it up to date from now on."""

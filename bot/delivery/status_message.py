@@ -186,7 +186,7 @@ class StatusMessages:
         )
 
     def may_use_response_url(self, row: QuestionRow) -> bool:
-        """Return whether the question's response_url can be used once more."""
+        """Return whether the question's response_url can be used again."""
         age = self.clock() - row.received
         return response_url_usable(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
 

@@ -419,7 +419,7 @@ class Admission:
             pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
     async def _reply_in_thread(self, row: QuestionRow) -> None:
-        """Tell the asker about the refusal in a message that nobody else sees; ignore errors of Slack.
+        """Tell the asker about the refusal in a message that only the asker sees; ignore errors of Slack.
 
         In a thread without replies, chat.postEphemeral shows nothing, so the message goes to the channel instead:
         https://docs.slack.dev/reference/methods/chat.postEphemeral

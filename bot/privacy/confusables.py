@@ -115,9 +115,9 @@ def readings(text: str) -> Iterator[Reading]:
 
 
 def _characters(code: str) -> Iterator[tuple[str, int]]:
-    """Yield the characters that a code stands for, each with the length of its part of the code.
+    """Yield the characters that a code encodes, each with the length of its part of the code.
 
-    A backslash before a sign stands for no character.
+    A backslash before a sign encodes no character.
     """
     match code[0], code[1:2]:
         case "%", _:

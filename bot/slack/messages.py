@@ -152,7 +152,7 @@ def seconds_of(ts: object) -> float:
         return 0.0
 
 
-async def pages(
+async def paginate(
     read: Callable[..., Awaitable[AsyncSlackResponse]], *, most: int = MAX_PAGES, **arguments: Any
 ) -> AsyncIterator[AsyncSlackResponse | None]:
     """Yield the pages of a list, finally None if it has more than `most`. Raises one of `FAILURES`."""
@@ -301,7 +301,7 @@ class Chat:
         oldest = f"{since.timestamp() - CLOCKS_DIFFER_SECONDS:.6f}"
         replies = partial(self._client.conversations_replies, ts=thread_ts or "")
         read = self._client.conversations_history if thread_ts is None else replies
-        async for page in pages(read, channel=channel, oldest=oldest, limit=PAGE_SIZE, include_all_metadata=True):
+        async for page in paginate(read, channel=channel, oldest=oldest, limit=PAGE_SIZE, include_all_metadata=True):
             if page is None:
                 yield None
                 return

@@ -11,7 +11,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.question import NO_THREAD, QuestionRow, Thread, ThreadMessage
-from bot.slack.messages import FAILURES, Retryable, classify_error, pages, seconds_of
+from bot.slack.messages import FAILURES, Retryable, classify_error, paginate, seconds_of
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class ThreadReader:
 
     async def _read(self, channel: str, thread_ts: str, since: str | None) -> Page:
         messages: list[Mapping[str, Any]] = []
-        async for page in pages(
+        async for page in paginate(
             self.client.conversations_replies,
             most=1 if self.capped else MAX_PAGES,
             channel=channel,

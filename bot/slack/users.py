@@ -18,7 +18,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.model.membership import Affiliation, Identity, Profile, affiliation_of, workspace_key
 from bot.model.question import ChannelSettings
 from bot.preferences import may_ask
-from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error, pages
+from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error, paginate
 from bot.translation import ENGLISH, language_of
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ K = TypeVar("K", bound=tuple[str, ...])
 V = TypeVar("V")
 
 
-async def shared(requests: dict[K, asyncio.Task[T]], key: K, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
+async def fetch_once(requests: dict[K, asyncio.Task[T]], key: K, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Return the result of `fetch`; concurrent calls for one key share one call of `fetch`, and its errors."""
 
     def on_done(task: asyncio.Task[T]) -> None:
@@ -52,7 +52,7 @@ async def shared(requests: dict[K, asyncio.Task[T]], key: K, fetch: Callable[[],
     return await asyncio.shield(request)
 
 
-def remember(known: OrderedDict[K, V], key: K, value: V, *, most: int) -> None:
+def put_in_cache(known: OrderedDict[K, V], key: K, value: V, *, most: int) -> None:
     """Put a value into a cache, and drop the oldest value if the cache then has more than `most`."""
     known[key] = value
     known.move_to_end(key)
@@ -97,7 +97,7 @@ class Profiles:
     async def _read(self, user_id: str, seconds: float) -> Profile:
         if (known := self._recent(user_id, seconds)) is not None:
             return known
-        return await shared(self._requests, (workspace_key(), user_id), partial(self._fetch, user_id))
+        return await fetch_once(self._requests, (workspace_key(), user_id), partial(self._fetch, user_id))
 
     async def name_of(self, user_id: str) -> str:
         """Return the name that a person is known by; empty if Slack does not say. Raises nothing."""
@@ -220,7 +220,7 @@ class SlackUsers:
     async def _is_member(self, channel_id: str, user_id: str) -> bool:
         """Return whether a user is a member; True if there are too many members to know. Raises one of `FAILURES`."""
         read = self.client.conversations_members
-        async for page in pages(read, most=MAX_PAGES, channel=channel_id, limit=PAGE_SIZE):
+        async for page in paginate(read, most=MAX_PAGES, channel=channel_id, limit=PAGE_SIZE):
             if page is None:
                 return True
             members = page.get("members")
@@ -262,7 +262,7 @@ class UserGroups:
         members, end = self._known.get(key, (None, 0.0))
         if self._clock() < end:
             return members
-        return await shared(self._requests, key, partial(self._fetch, key, members))
+        return await fetch_once(self._requests, key, partial(self._fetch, key, members))
 
     async def _fetch(self, key: tuple[str, str], known: frozenset[str] | None) -> frozenset[str] | None:
         seconds = GROUP_SECONDS
@@ -374,13 +374,13 @@ class AdminList:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
             closed = isinstance(classify_error(error), RouteClosed)  # Without the scope, there is nobody to inform.
             listed, seconds = [] if closed else None, LIST_AGAIN_SECONDS
-        remember(self._known, workspace, (listed, self._clock() + seconds), most=MAX_WORKSPACES)
+        put_in_cache(self._known, workspace, (listed, self._clock() + seconds), most=MAX_WORKSPACES)
         return listed
 
     async def _fetch(self, team_id: str) -> Sequence[str]:
         """Return the ids from Slack; raise one of `FAILURES`."""
         found: list[str] = []
-        async for page in pages(self._client.users_list, most=MAX_PAGES, limit=PAGE_SIZE, team_id=team_id):
+        async for page in paginate(self._client.users_list, most=MAX_PAGES, limit=PAGE_SIZE, team_id=team_id):
             people = [] if page is None else page.get("members")
             if not isinstance(people, list):
                 raise SlackClientError("users.list returned no members")
@@ -432,5 +432,5 @@ class ChannelManagers:
         creator = channel.get("creator") if isinstance(channel, Mapping) else None
         if not isinstance(creator, str) or not creator:
             return None
-        remember(self._creators, key, creator, most=MAX_PROFILES)
+        put_in_cache(self._creators, key, creator, most=MAX_PROFILES)
         return creator

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from bot.model.audit import Change
 from bot.model.question import NO_PREFERENCES, ChannelSettings, Choice, PersonSettings, Preferences, WorkspaceSettings
-from bot.preferences import S, changes, load_channel, load_person, load_workspace
+from bot.preferences import SettingsOfPart, changes, load_channel, load_person, load_workspace
 from bot.settings import Settings
 from bot.storage.audit import record_change
 from bot.storage.questions import Pool, storable
@@ -101,7 +101,9 @@ class PreferenceStore:
             and await self.change_part(before.person, after.person, **place)
         )
 
-    async def change_part(self, before: S, after: S, *, team_id: str, user_id: str, channel_id: str = "") -> bool:
+    async def change_part(
+        self, before: SettingsOfPart, after: SettingsOfPart, *, team_id: str, user_id: str, channel_id: str = ""
+    ) -> bool:
         """Save the changes from `before` to `after` in the settings of a person, a channel or the workspace.
 
         Return False, and save nothing, if a value to change is no longer as in `before`. The caller checks whether the

@@ -35,7 +35,7 @@ from bot.model.membership import (
     team_of,
 )
 from bot.slack.messages import NoToken
-from bot.slack.users import remember, shared
+from bot.slack.users import fetch_once, put_in_cache
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import UNINSTALLED, WorkspaceRow, WorkspaceStore
 from bot.workspaces.installations import Installations, Installed, OAuthGrant, RefreshFailed
@@ -338,7 +338,7 @@ class Workspaces:
             if self.clock() - kept.at < seconds:
                 return kept.installed
         try:
-            return await shared(self._reading, key, partial(self._read, key, read))
+            return await fetch_once(self._reading, key, partial(self._read, key, read))
         except (*DATABASE_UNAVAILABLE, Undecryptable):
             if kept is None or kept.installed is None:
                 raise
@@ -357,9 +357,9 @@ class Workspaces:
         if forgotten != self._forgotten:
             return installed  # It is not cached, since it may have ended after it was read.
         kept = _Kept(installed=installed, at=at)
-        remember(self._kept, key, kept, most=MAX_CACHED)
+        put_in_cache(self._kept, key, kept, most=MAX_CACHED)
         if installed is not None:
-            remember(self._kept, ("id", installed.identity.id), kept, most=MAX_CACHED)
+            put_in_cache(self._kept, ("id", installed.identity.id), kept, most=MAX_CACHED)
         return installed
 
     async def _remember_team(self, named: RequestOrigin, ours: Identity) -> None:

@@ -77,9 +77,9 @@ async def erase_people(
 ) -> int:
     """Erase the data of these people; return 1 if one of them has none, 2 if the erasure was not confirmed.
 
-    If the erasure is not `confirmed`, whoever types the command at a terminal is asked to confirm it. A program that
-    runs the command is not asked. Open questions are stopped first. The data of each person is erased in one
-    transaction, so the same command can continue an interrupted erasure.
+    If the erasure is not `confirmed`, a person at a terminal is asked to confirm it. A program that runs the command is
+    not asked. Open questions are stopped first. The data of each person is erased in one transaction, so the same
+    command can continue an interrupted erasure.
     """
     confirmed = confirmed or terminal.stdin is None or not terminal.stdin.isatty()
     if not confirmed and not terminal.stderr.isatty():

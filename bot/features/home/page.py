@@ -25,7 +25,7 @@ from bot.blocks.messages import asked_message
 from bot.blocks.status import health_block
 from bot.blocks.words import short_moment
 from bot.commands.base import Command
-from bot.delivery.home_tabs import HomeTabs, Shows
+from bot.delivery.home_tabs import HomeDisplay, HomeTabs
 from bot.feature import Together
 from bot.features.home.admin import FOR_ADMINS, AdminHome, questions, used
 from bot.features.home.store import Asked, HomeData, HomeStore, Recent, RunningQuestion
@@ -81,7 +81,7 @@ NOT_SHOWN = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class HomePublisher(Shows):
+class HomePublisher(HomeDisplay):
     """Updates home tabs in the background, each at most once in three seconds in all processes together.
 
     Only `tell` updates a tab at once. `slash` goes before the names of commands; texts are kept for `retention_days`.

@@ -39,8 +39,8 @@ from bot.preferences import (
     TABLES,
     WORKSPACE,
     Part,
-    S,
     Setting,
+    SettingsOfPart,
     check_narrows,
     find_setting,
     one_of,
@@ -90,7 +90,7 @@ class SettingsRequest:
         """Whether the request changes anything."""
         return bool(self.field) or self.reset
 
-    def apply(self, settings: S) -> S:
+    def apply(self, settings: SettingsOfPart) -> SettingsOfPart:
         """Return the settings with the change."""
         empty = type(settings)()
         if not self.field:
@@ -460,7 +460,7 @@ def _problem(error: InvalidRequest) -> str:
     return _("{value} cannot be used: {allowed}.").format(value=error.value, allowed=error.allowed)[:2000]
 
 
-def _changed(submitted: Submission, part: Part, now: S) -> tuple[S, dict[str, str]]:
+def _changed(submitted: Submission, part: Part, now: SettingsOfPart) -> tuple[SettingsOfPart, dict[str, str]]:
     """Return the current values with the person's changes, and sentences about unusable values and conflicts, by block.
 
     A value that is as the form showed it counts as unchanged, even if another value was set since the form was opened.
