@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import psycopg
@@ -274,6 +274,18 @@ class Driver:
         async with asyncio.timeout(SETTLE_SECONDS):
             while await self.metric("questions_settled_total") < questions:  # noqa: ASYNC110 - the app tells no one
                 await asyncio.sleep(0.05)
+
+    async def wait_until_ready(self) -> dict[str, Any]:
+        """Wait until `/readyz` says that the app is ready, and return what it says. Raises TimeoutError.
+
+        A process that stood still for seconds, as on a busy machine, has no fresh heartbeat for a moment.
+        """
+        async with asyncio.timeout(SETTLE_SECONDS):
+            while True:
+                async with self.session.get(f"{self.url}/readyz") as response:
+                    if response.status == 200:
+                        return cast("dict[str, Any]", await response.json())
+                await asyncio.sleep(0.1)
 
     async def metric(self, name: str) -> float:
         """Return the sum of a metric over its labels."""

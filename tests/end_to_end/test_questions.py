@@ -280,9 +280,7 @@ async def test_health_readiness_and_metrics(harness: Driver) -> None:
 
     async with harness.session.get(f"{harness.url}/healthz") as response:
         assert response.status == 200
-    async with harness.session.get(f"{harness.url}/readyz") as response:
-        ready = {"database": True, "worker": True, "providers": {}, "audit": True}
-        assert (response.status, await response.json()) == (200, ready)
+    assert await harness.wait_until_ready() == {"database": True, "worker": True, "providers": {}, "audit": True}
     async with harness.session.get(f"{harness.url}/metrics") as response:
         page = await response.text()
     assert 'questions_settled_total{command="ask",state="answered"} 1.0' in page

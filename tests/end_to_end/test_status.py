@@ -70,21 +70,18 @@ async def test_a_rejected_key_is_shown_although_a_fallback_answers(harness: Driv
     await harness.slack.wait_for(1, seconds=40)
 
     shown = await figures_hold(harness, "does not accept the configured key")
-    async with harness.session.get(f"{harness.url}/readyz") as response:
-        ready = (response.status, (await response.json())["providers"])
+    ready = await harness.wait_until_ready()
     async with harness.session.get(f"{harness.url}/metrics") as response:
         metrics = await response.text()
 
-    assert ready == (200, {"Perplexity": "AuthenticationError"})
+    assert ready["providers"] == {"Perplexity": "AuthenticationError"}
     assert 'provider_needs_an_admin{provider="Perplexity"} 1.0' in metrics
     assert "Perplexity does not accept the configured key. Set a new key for it" in str(shown["blocks"])
 
     await harness.ask("/search why not", trigger="q9")
     async with asyncio.timeout(60):
-        while ready[1]:
+        while (await harness.wait_until_ready())["providers"]:  # noqa: ASYNC110 - the app tells no one
             await asyncio.sleep(0.2)
-            async with harness.session.get(f"{harness.url}/readyz") as response:
-                ready = (response.status, (await response.json())["providers"])
 
 
 async def test_status_with_more_words_is_explained(harness: Driver) -> None:
@@ -103,7 +100,6 @@ async def test_what_keeps_every_question_from_an_answer_comes_first_with_the_nex
     shown = await figures_hold(harness, "No question can be answered, since no search service answers. Wait until one")
 
     assert f"Perplexity answered none of its last {LAST_CALLS} calls." in str(shown["blocks"][0])
-    async with harness.session.get(f"{harness.url}/readyz") as response:
-        assert response.status == 200
+    assert (await harness.wait_until_ready())["worker"]
 
     harness.perplexity.lasting.clear()
