@@ -226,6 +226,11 @@ class DirectUrls(ResponseUrls):
         await asyncio.sleep(CALL_SECONDS / 2)
         return result
 
+    async def delete_original(self, url: str) -> PostResult:
+        self.uses += 1
+        await asyncio.sleep(CALL_SECONDS)
+        return Sent()
+
 
 @dataclass
 class EditedStatus:
@@ -320,6 +325,7 @@ class LiveWorkspace:
             chat=Chat(self.client),
             response_urls=self.urls,
             slack_api_url=API_URL,
+            clock=asyncio.get_running_loop().time,
         )
 
     async def leave(self, live: LiveAnswer) -> None:
@@ -371,8 +377,7 @@ class LiveWorkspace:
         """Return what shows the progress of a question."""
         if question.thread_ts is not None:
             return EditedStatus(Chat(self.client), question)
-        shared = replace(self.status_messages, clock=asyncio.get_running_loop().time)
-        return ProgressUpdater(row=question, shared=shared)
+        return ProgressUpdater(row=question, shared=self.status_messages)
 
     async def ask(self, text: str = "why", *, number: int = 1, surface: str = "im") -> QuestionRow:
         """Put a question into a conversation with this number, and its status message; return it.
