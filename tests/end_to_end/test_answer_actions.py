@@ -166,7 +166,8 @@ async def test_in_a_direct_message_the_answer_is_streamed_below(harness: Driver)
     assert await harness.told(harness.last_in("DU1", TS), "more", "go_deeper", channel="DU1") == ""
     await harness.settle()
 
-    (stream,) = harness.slack.streams("DU1", TS)
+    # On a slow machine the first one is streamed too.
+    *_, stream = harness.slack.streams("DU1", TS)
     assert stream.markdown.startswith("The second answer.")
     assert "The first answer." in harness.slack.thread("DU1", TS)[0].markdown
 
