@@ -63,7 +63,7 @@ def wrong_package() -> str | None:
 
 
 def _is_ours(start: Path) -> bool:
-    """Return whether `start`, an `__init__.py` or its compiled form, is in `OUR_PACKAGE` and names this project."""
+    """Return whether `start` (an `__init__.py`, maybe compiled) is in `OUR_PACKAGE` and contains `DISTRIBUTION`."""
     return start.parent.resolve() == OUR_PACKAGE.resolve() and DISTRIBUTION.encode() in start.read_bytes()
 
 
@@ -413,7 +413,7 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
 
 
 async def _workspace_in(conninfo: str) -> str | None:
-    """Return the id of the workspace that uses the database; None if only the playground does."""
+    """Return the id of the workspace that uses the database; None if at most the playground uses it."""
     from bot.storage.database import connect
     from bot.storage.installation import other_installation
     from fake_slack.workspace import TEAM_ID
@@ -442,7 +442,7 @@ async def _with_first_budget(settings: Settings, conninfo: str) -> tuple[Setting
 
 
 def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:
-    """Return a sentence that names the setting that the system rejected, and how to correct it."""
+    """Return a sentence on the setting that the system rejected, and on how to correct it."""
     host, port = settings.bind_host, settings.port
     match cause.errno if isinstance(cause, OSError) else None:
         case errno.EADDRINUSE:

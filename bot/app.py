@@ -450,10 +450,10 @@ class _Parts:
         )
 
     async def told(self, team_id: str) -> list[str]:
-        """Return the admins of a workspace who get a notice before any other admin.
+        """Return the admins who get a workspace's notices; other admins get them only if none of these can.
 
-        These are the people in ADMIN_USER_IDS and the members of its user groups. People who have set budgets get a
-        notice, too, unless Slack says that they are no longer admins.
+        These are the people in ADMIN_USER_IDS, at most `MAX_ADMINS` members of its user groups, and the people who have
+        set budgets. The last are left out if Slack says that they are no longer admins.
         """
         setters = await self.budgets.setters(team_id)
         still = [one for one in setters if await self.admins.verify_admin(one) is not False]

@@ -44,7 +44,7 @@ def format_amount(amount: int) -> str:
 
 
 def format_rounded(amount: int) -> str:
-    """Return micro-dollars for a table: "$2.50", or "$0.0042" for an amount below a cent."""
+    """Return micro-dollars for a table: "$2.50", "$0.0042" for an amount below a cent, or "under $0.0001"."""
     if 0 < amount < MICROS // 100:
         return f"${amount / MICROS:.4f}" if amount >= MICROS // 10_000 else "under $0.0001"
     return f"${amount / MICROS:,.2f}"
@@ -75,7 +75,7 @@ OFFERED = (FAST, "medium", "high")
 
 
 def cheaper(effort: str) -> dict[str, int]:
-    """Return the cheaper efforts that a person can choose instead, with their ceilings; none instead of `POSTS`."""
+    """Return the cheaper efforts that a person can choose instead, with their ceilings; empty for `POSTS`."""
     return {one: CEILINGS[one] for one in OFFERED if effort != POSTS and CEILINGS[one] < CEILINGS[effort]}
 
 

@@ -139,7 +139,7 @@ class SteppedAgent:
 
 
 def within_budget(provider: Provider, meter: Meter | None, *, reasoning_effort: Effort) -> Provider:
-    """Wrap a provider so that its calls are booked; return it unchanged if it needs no key, since it is free then."""
+    """Wrap a provider so that its calls are booked; return it unchanged without a meter, or if it is free (no key)."""
     spec = next((one for one in PROVIDERS.values() if one.title == provider.name), None)
     if meter is None or (spec is not None and not spec.key_variables):
         return provider
@@ -165,9 +165,9 @@ def posts_within_budget(posts: PostSource | None, meter: Meter | None) -> PostSo
 class Metering:
     """The step that books the calls of the service `name`.
 
-    If a budget does not cover a call with reasoning, the question is asked without reasoning. `effort` is the effort of
-    all calls, empty if each call has its own. If `announced` is set, a call is reserved when its request is about to be
-    sent, otherwise when the call begins. `resumes` is whether the service can resume a background run.
+    If a budget does not cover a question with an effort of `REASONING`, `FAST` is its effort instead. `effort` is the
+    effort of all calls, empty if each call has its own. If `announced` is set, a call is reserved when its request is
+    about to be sent, otherwise when the call begins. `resumes` is whether the service can resume a background run.
     """
 
     meter: Meter
@@ -316,7 +316,7 @@ def _unsaved(request: SentRequest | None) -> SentRequest | None:
 
 
 def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) -> RequestText | None:
-    """Mark a request as saved, and return it in the form to save; None without a request or a question."""
+    """Mark a request as saved, and return the `RequestText` to save; None without a request or a question."""
     asker, sent_log = current_scope().asker, current_sent_log()
     if request is None or asker is None or asker.question_id is None or sent_log is None:
         return None
@@ -374,7 +374,7 @@ class PaidCall:
         self.was_granted = True
 
     def succeeded(self, cost_usd: float | None) -> None:
-        """Settle the call at the service's total charge, or at the ceiling if the charge is unknown or impossible."""
+        """Settle the call at the service's total charge; treat it as cut off if the charge is unknown or impossible."""
         cost = None if cost_usd is None else micros(cost_usd)
         if cost is None:
             self._end("cut")
@@ -382,7 +382,7 @@ class PaidCall:
             self._end("settled", max(0, cost - self.known))
 
     def failed(self, error: PerplexityError) -> None:
-        """Settle the call at the failure's cost, release it if it cost nothing, or treat it as cut off."""
+        """Settle the call at the failure's cost; without a cost, release it if it is free, else treat it as cut off."""
         cost = 0 if error.cost_usd is None else micros(error.cost_usd)
         if cost is None:
             self._end("cut")

@@ -1,4 +1,4 @@
-"""The current time, waiting for the first of several events, and calls that may take only so long."""
+"""The current time, waiting for the first of several events, and calls with a time limit."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Subcommand:
 
 @contextmanager
 def open_database(settings: Settings, stop: StopSignals | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the database's address and a description. Raises `Stopped` if a signal arrives while a server starts."""
+    """Yield the database's address and a description. Raises `Stopped` if a signal arrives while Postgres starts."""
     from bot.storage.embedded import embedded_server, require_embedded
 
     stop = stop or StopSignals()
@@ -126,7 +126,7 @@ MAX_STOP_SECONDS = 25.0
 """How long a graceful stop may take; hosts kill a process thirty seconds after asking it to stop."""
 
 SAME_SECONDS = 0.5
-"""A signal that arrives so soon after another one counts as the same.
+"""How long after the first signal another signal counts as the same one.
 
 Ctrl-C sends a signal to every process of a group, and `make` passes its signal on to its child, which then gets two.
 """

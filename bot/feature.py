@@ -1,6 +1,6 @@
 """The interface through which the core uses features.
 
-A feature is a part of the app in a folder of its own. The core uses it in no other way.
+A feature is a part of the app in a folder of its own, which the core uses only through this interface.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from bot.worker.background import FileUploader
 
 @dataclass(frozen=True, kw_only=True)
 class Together:
-    """The shared parts of the core and all started features; `problems` finds problems for admins."""
+    """The commands and home sections of the core and all started features; `problems` finds problems for admins."""
 
     commands: Sequence[Command[Any, Any]]
     home_sections: Sequence[HomeSection]

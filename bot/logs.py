@@ -25,9 +25,9 @@ MIN_SECRET = 8
 class JsonLines(logging.Formatter):
     """Formats a record as one JSON line.
 
-    Only `FIELDS` and, for our own loggers, the event's name are written. An exception is written as its class and
-    traceback, without its message, because libraries quote their input in messages. A service may echo its input, so
-    `secrets` are masked everywhere.
+    A line has the time, the level, the logger's name, the record's `FIELDS` and, for our own loggers, the event's name.
+    An exception is written as its class and traceback, without its message, because libraries quote their input in
+    messages. A service may echo its input, so `secrets` are masked everywhere.
     """
 
     def __init__(self, secrets: Collection[str] = ()) -> None:
@@ -55,7 +55,7 @@ class JsonLines(logging.Formatter):
 
 
 class TerminalLines(JsonLines):
-    """Formats a record as a line for a person at a terminal: one for each answer, and one for each problem."""
+    """Formats a record, which is about an answer or a problem, as one short line for a person at a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, with the trace of an exception below it."""

@@ -46,10 +46,10 @@ Value = str | bool | tuple[str, ...]
 Kind = Literal["choice", "text", "paragraph", "people"]
 
 MAX_MODEL = 75
-"""The most characters of a model's name, since the name is an option in a form."""
+"""The most characters of a model's name, which is Slack's limit for an option in a form."""
 
 MAX_INSTRUCTIONS = 1_500
-"""The most characters of instructions."""
+"""The most characters of the setting `instructions`."""
 
 MAX_PEOPLE = 50
 """The most people and user groups that the setting `askers` can name."""
@@ -62,8 +62,8 @@ _ON_OFF = {"on": N_("On"), "off": N_("Off")}
 class Setting:
     """One setting: `name` is the typed word, `hint` says what may be typed.
 
-    `parse` reads typed words, and raises InvalidRequest. `choices` are the words that a setting of the kind "choice"
-    takes, with their labels. `unset` describes the default, unless the app is configured with another one. Texts are
+    `parse` reads typed words, and raises InvalidRequest. `choices` are the words that a form offers, with their labels;
+    `parse` may accept others. `unset` describes the default, unless the app is configured with another one. Texts are
     translated where they are shown.
     """
 
@@ -482,9 +482,10 @@ def _may_name(model: str, rules: Iterable[Rules]) -> bool:
 def within_rules(
     question: Question, rules: Sequence[Rules], *, reasoning_effort: Effort = "medium"
 ) -> tuple[Question, str]:
-    """Return a question, changed to keep the rules, and a note for its answer, empty unless its effort was lowered.
+    """Return a question that keeps the rules, and a note for its answer.
 
-    Raises InvalidRequest if the model is not allowed, or none of the sites.
+    The note is empty unless the question's effort was lowered. Raises InvalidRequest if the rules do not allow the
+    model, or allow none of the sites.
     """
     instructions = (
         Message(role="system", content=f"Tone and words in this {one.place}; keep all citations:\n{one.instructions}")
@@ -516,7 +517,7 @@ def check_narrows(channel: ChannelSettings, workspace: WorkspaceSettings) -> Non
 
 
 def _common(asked: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """Return the sites that both lists cover; if a site of one list contains a site of the other, only the narrower."""
+    """Return the sites that both lists cover: each site of a list that equals or is inside a site of the other list."""
     narrow = [one for one in asked if any(_covers(wide, one) for wide in allowed)]
     narrow += [one for one in allowed if any(_covers(wide, one) for wide in asked)]
     return list(dict.fromkeys(narrow))

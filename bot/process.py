@@ -1,4 +1,4 @@
-"""One process from start to stop: it serves requests, answers questions, drains and closes."""
+"""One process from start to stop: it serves requests and answers questions, then finishes its work and closes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 20.0
-"""How long a stopping worker finishes its questions. Heroku kills a process thirty seconds after asking it to stop."""
+"""How long a stopping worker may take to finish its questions.
+
+Heroku kills a process thirty seconds after asking it to stop.
+"""
 
 HAND_BACK_SECONDS = 1.5
 """How long after `DRAIN_SECONDS` the worker may take to return unfinished jobs to the queue."""

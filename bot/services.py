@@ -181,9 +181,9 @@ async def check_models(providers: Sequence[Provider]) -> None:
 
 
 def slack_connection(settings: Settings, offers: Offers) -> tuple[SlackConnection, Playground | None]:
-    """Return the connection to Slack, and None.
+    """Return the connection to Slack, and the playground, which is None if a workspace is configured.
 
-    If no workspace is configured, create a playground; return the connection to the playground, and the playground.
+    If no workspace is configured, create a playground; the connection leads to it instead of Slack.
     """
     if settings.slack_configured:
         slack = SlackConnection(

@@ -47,7 +47,7 @@ WHERE_TO_FIND = {
     "SLACK_SIGNING_SECRET": "the signing secret is under Basic Information, App Credentials",
     "PERPLEXITY_API_KEY": "a key starts with pplx-",
 }
-"""Where to find the right value on the app's pages at https://api.slack.com/apps."""
+"""How to recognise the right value, or where it is on the app's pages at https://api.slack.com/apps."""
 
 REQUIRED_PREFIX = frozenset({"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"})
 """The variables whose values must have their prefix.
@@ -429,7 +429,7 @@ class Settings(_ProviderSettings):
     def user_budget_unset(self) -> bool:
         """Whether BUDGET_USER_DAY_USD is not set, not even to `off`.
 
-        If so, the budget that the database began with applies, if it began with one.
+        If it is not set, the budget that the database began with applies, unless it began with none.
         """
         return "budget_user_day_usd" not in self.model_fields_set
 
