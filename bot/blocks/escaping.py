@@ -175,9 +175,9 @@ _NO_BREAK = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
 
 
 def unescape_slack(text: str) -> str:
-    """Return the text as the user typed it: links, mentions and entities unwrapped once, no-break spaces plain.
+    """Return the text as the user typed it: links, mentions and entities decoded once, no-break spaces as spaces.
 
-    A mention without a name becomes a word: the user saw a name, and an id would be sent to a search service.
+    A mention without a name becomes a word such as `@someone`, so that no id is sent to a search service.
     """
     text = _LINK.sub(lambda m: _link_text(m[1], m[2] or ""), text)
     text = _MENTION.sub(lambda m: _mention_text(m[1] or "@", m[2] or m[3], m[4] or ""), text)

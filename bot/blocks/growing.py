@@ -277,7 +277,7 @@ _CLAUSE_END = re.compile(
     r"|(?P<line>(?=\n))"
     r"|(?P<word>(?<=\S)(?=[ \t]))"
 )
-"""Matches the end of a clause: punctuation with the signs after it, a line's end or, in a long clause, a word's end."""
+"""Matches possible ends of clauses: punctuation with the signs after it, line ends and, for long clauses, word ends."""
 _SENTENCE_END = re.compile(
     rf"(?P<sentence>[.!?…])(?:[\"'”’)\]*_~`]| ?{_MARKER})*(?=\s+[^\sa-z]|[ \t]*\n)"
     r"|(?P<wide>[。！？])(?=[^\s\W_])"
@@ -286,14 +286,14 @@ _SENTENCE_END = re.compile(
 )
 """Matches the end of a sentence, of a list's item or of a table's row.
 
-A sign such as `.` ends a sentence only if no small letter follows.
+Inside a line, a sign such as `.` ends a sentence only if no small letter follows.
 """
 _SHORT_CLAUSE = 16
 """The fewest characters of a clause that is shown before its sentence ends."""
 _LONG_CLAUSE = 120
 """The number of characters after which a clause is shown word by word."""
 _TRIES = 3
-"""How many ends of clauses are tried, the last one first, while each of them may be inside a formula."""
+"""The most ends of clauses that are tried, the last one first, to find one that is not inside a formula."""
 _SIGNS_OF_A_BLOCK = re.compile(r"[ \t>]*+(?:[-+*_=:|#~`> \t]*+|\d{1,9}+[.)]?[ \t]*+)(?:\[[ xX]?\]?)?")
 _UNDERLINE = re.compile(r"[-=:| \t]*+")
 """Matches a line that may become the underline of a heading, or the row of dashes below the header of a table."""
@@ -496,7 +496,7 @@ def _spaced_formula(document: Document) -> int:
 
 
 def _code_begins(document: Document) -> int:
-    """Return the place of the first backtick whose partner may be in a later line of the same paragraph."""
+    """Return the place of the first backtick whose partner may be in a later line of its paragraph, or else the end."""
     text, last = document.text, document.blocks[-1:]
     if "`" not in text or not last or last[0].kind not in (BlockKind.PARAGRAPH, BlockKind.HEADING):
         return len(text)

@@ -16,7 +16,7 @@ _WARNING = ":warning:"
 STOPPED = N_("You stopped this answer.")
 STILL_WRITING = N_("still writing…")
 STATES = (_WARNING, STOPPED, STILL_WRITING)
-"""The beginnings of the small lines on the state of a message, wherever they are in the message."""
+"""The beginnings of the small lines that tell a message's state; `all_words` puts these lines first."""
 
 
 def warning(sentence: str) -> str:

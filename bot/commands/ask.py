@@ -114,7 +114,7 @@ SAME_LANGUAGE = Message(
 
 
 NO_QUESTION = N_("Write your question.")
-"""A form's message if its question is empty."""
+"""The error that a form shows if its question is empty."""
 
 
 @dataclass(frozen=True, kw_only=True)

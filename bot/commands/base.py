@@ -163,7 +163,7 @@ class Command(Generic[Request, Result]):
     """Whether the command is a slash command of its own, and not only a subcommand of `/pplx`."""
 
     runs_without_arguments: bool = False
-    """Whether the command runs if only its name is typed; otherwise its help is shown then."""
+    """Whether the command runs if only its name is typed and no form opens; otherwise its help is shown."""
 
     for_everyone: bool = False
     """Whether people can use the command in a channel even if they may not ask questions there."""

@@ -145,7 +145,7 @@ def numbered_pages(page: SearchPage) -> tuple[Source, ...]:
 
 
 def question_about(question: Question, pages: Sequence[Source]) -> Question:
-    """Return the question with the pages before its last turn; providers with a model answer it without a search."""
+    """Return the question with the pages in its last message; providers with a model answer it without a search."""
     *before, last = question.messages
     asked = Message(role="user", content=f"{format_pages(pages, characters=MAX_EXCERPT)}\n\n{last.content}")
     messages = (Message(role="system", content=PAGES_INSTRUCTIONS), *before, asked)

@@ -214,10 +214,10 @@ FIRST_CALLS: Mapping[str, CallKind] = {
 
 
 def first_lane(question: NewQuestion, *, providers: Sequence[Provider], lanes: Lanes, shares: bool) -> str | None:
-    """Return the lane of a question's first call for the current workspace; None if the question needs no turn.
+    """Return the lane (see `Lanes`) of a question's first call for the current workspace; None if it need not wait.
 
     With `shares`, answers to questions that the app itself offers are shared. Such a question may need no call, so this
-    returns None, and the question takes its turn only while a worker answers it.
+    returns None. If it does need one, the call waits for its turn while a worker answers the question.
     """
     kind = None if shares and is_offered(question.command, question.text) else FIRST_CALLS.get(question.command)
     first = next((one for one in providers if kind in one.capabilities), None)
@@ -254,8 +254,8 @@ class _Language:
     """The phrases of a language, which have at most `longest` words.
 
     Those in `alone` are small talk by themselves; those in `around` may be added to small talk. `typos` maps misspelled
-    words to `words`. `stretched` maps each word, with every run of the same letter reduced to one, to the word itself.
-    `joint` is the text between the words of a phrase.
+    words to `words`. The values of `stretched` are words, and the keys are the same words with each run of a letter
+    reduced to one. `joint` is the text between the words of a phrase.
     """
 
     alone: frozenset[str]
@@ -267,7 +267,7 @@ class _Language:
     joint: str = " "
 
     def consists_of(self, words: Sequence[str], *, said: bool) -> bool:
-        """Return whether the words are, one after the other, phrases of the language.
+        """Return whether the words are a sequence of phrases of the language.
 
         `said` is whether other signs already show that the text is small talk, such as an exclamation mark. Unless they
         do, at least one of the phrases must be in `alone`.

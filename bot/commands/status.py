@@ -102,7 +102,7 @@ class Health:
 
 @dataclass(frozen=True, kw_only=True)
 class StatusCommand:
-    """Reads the admins' overview."""
+    """Answers `/pplx status` with the overview for admins."""
 
     admins: Admins
     attempts: AttemptStore

@@ -1,6 +1,7 @@
 """Converts a rendered part of an answer to `rich_text` blocks, for modals, which accept no `markdown` block.
 
-Only the signs of Markdown are left out, so that a preview shows every word and every link of the message.
+Only the signs of Markdown are left out, so that a preview shows every word of the message, and its links except those
+in tables.
 https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
 """
 
