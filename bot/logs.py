@@ -1,4 +1,4 @@
-"""Logs without message texts and secrets: JSON lines for programs, one short line per question for a terminal."""
+"""Logs without message texts and secrets: JSON lines for programs, and short lines for a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELDS = frozenset({
 
 
 MIN_SECRET = 8
-"""Shorter secrets are not masked, because so few characters may be a part of any word."""
+"""The fewest characters of a secret that is masked; a shorter one could be a part of any word."""
 
 
 class JsonLines(logging.Formatter):

@@ -353,7 +353,7 @@ def one_of(words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Preferred:
-    """The settings for the options that a question does not have; None or empty means the app's own default."""
+    """The settings that apply where a question has no option; None or empty means the app's own default."""
 
     model: str | None = None
     public: bool | None = None
@@ -573,7 +573,7 @@ def allowed_pages(pages: Sequence[Source], rules: Sequence[Rules]) -> tuple[Sour
 
 
 def allows_all(pages: Sequence[Source], rules: Sequence[Rules]) -> bool:
-    """Return whether the rules allow each of some pages."""
+    """Return whether the rules allow all of these pages."""
     try:
         return not are_restricted(rules) or len(allowed_pages(pages, rules)) == len(pages)
     except InvalidRequest:

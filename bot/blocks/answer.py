@@ -397,7 +397,7 @@ def question_of_block(block_id: str) -> str:
 
 
 def undo_button(question_id: UUID, channel_id: str, stamps: Sequence[str]) -> Block:
-    """Return the row with the button that deletes a shared answer: the messages with these `ts` in a channel."""
+    """Return the row with the button that deletes a shared answer: the channel's messages whose `ts` are `stamps`."""
     undo = button(_("Undo"), SHARE, ":".join([channel_id, *stamps]))
     return {"type": "actions", "block_id": f"undo:{question_id}", "elements": [undo]}
 

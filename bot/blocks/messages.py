@@ -145,7 +145,7 @@ def _size(block: object) -> int:
 
 
 _MAX_STOPPED = 150
-"""The most characters quoted of a stopped question."""
+"""The most characters quoted of a stopped or late question."""
 
 
 def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:

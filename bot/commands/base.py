@@ -101,7 +101,7 @@ class CommandForm:
 
 @dataclass(frozen=True, kw_only=True)
 class Stats:
-    """The figures that the question's row records; `cost_usd` includes failed attempts, None means unknown."""
+    """The figures that the question's row records; `cost_usd` includes failed attempts, and is None if unknown."""
 
     provider: str | None = None
     model: str | None = None

@@ -233,7 +233,7 @@ class Arguments:
         return next(iter(values), None)
 
     def many(self, name: str) -> tuple[str, ...]:
-        """Return the items of a list option, which may use commas, repetition or both."""
+        """Return the items of an option that takes a list: its values, each split at commas."""
         items = ",".join(self.options.get(name, ())).split(",")
         return tuple(item.strip() for item in items if item.strip())
 
