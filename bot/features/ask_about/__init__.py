@@ -1,4 +1,4 @@
-"""Ask about these: a form for a question about the pages of a search, or for a follow-up to another answer.
+"""A form for a question about the pages of a search ("Ask about these"), or for a follow-up to an answer.
 
 Questions about pages are answered from the excerpts of these pages alone.
 """
@@ -62,7 +62,7 @@ async def _asks_for_one(action: dict[str, Any]) -> bool:
 
 
 async def open_question(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Open the view, for everyone who sees the answer."""
+    """Open the view for anyone who may see the answer; otherwise, return a text that says why not."""
     row = await find_question(click.id, context)
     kept = await context.questions.result(row.id) if row is not None else None
     about_pages = click.action_id == ASK_ABOUT
@@ -103,7 +103,7 @@ def _pages(page: SearchPage) -> Iterator[Block]:
 
 
 async def ask_about(submitted: Submission, context: ListenerContext) -> Response | None:
-    """Ask the question that was typed in the view, once for each view; its answer comes below the earlier answer."""
+    """Ask the question typed in the view, at most once per view; the new answer appears below the earlier one."""
     click = _click(submitted)
     typed = str(submitted.value(QUESTION) or "")
     row = await find_question(click.id, context)
@@ -138,7 +138,7 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
 
 
 def _click(submitted: Submission) -> Click:
-    """Return a click that is like the one that opened the view, by the person who submits the view."""
+    """Return a click like the one that opened the view, but by the person who submits the view."""
     metadata = submitted.metadata
     body = dict(submitted.body) | {
         "channel": {"id": metadata.get("channel", "")},

@@ -25,7 +25,7 @@ _FIX = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the actions on the log."""
+    """Add the log's subcommands."""
     do = parser.add_subparsers(dest="do", required=True)
     verify = do.add_parser("verify", help="find what was changed, deleted, cut off or moved in the audit log")
     verify.add_argument(

@@ -46,7 +46,7 @@ _ENTRIES = """
 class Verification:
     """The result of checking the log: the head and the problems of each workspace.
 
-    `key` is the key that signs the heads. `waiting` is the problem of the log as a whole, empty if there is none.
+    `key` is the key that signs the heads. `waiting` is a sentence about a problem of recording, empty if there is none.
     """
 
     heads: Mapping[str, Head]
@@ -60,7 +60,7 @@ class Verification:
         return not any(self.problems.values())
 
     def report(self) -> str:
-        """Return the report for a terminal, which ends with a conclusion."""
+        """Return the report for a terminal; its last line is the conclusion."""
         lines = [
             f"{printable_line(team)}  {head.count} {'entry' if head.count == 1 else 'entries'}, head {head.hash}"
             for team, head in self.heads.items()
@@ -144,7 +144,7 @@ async def inspect(connection: AsyncConnection[DictRow], *, key: str | None) -> l
 async def sign(conninfo: str, *, key: str | None) -> Verification:
     """Sign the heads with the current key, after AUDIT_KEY was set or changed.
 
-    Return the result of a check of all but the signatures; if it found problems, nothing is signed. Raises database
+    First check all but the signatures, and return the result; if there are problems, sign nothing. Raises database
     errors.
     """
     async with await connect(conninfo, autocommit=True) as connection, connection.transaction():
@@ -174,10 +174,10 @@ async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head
 
 
 async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
-    """Return, by workspace, the moments of the first and the last event that other tables show and the log must have.
+    """Return, by workspace, the times of the first and the last event in other tables; the log must cover both.
 
-    Workspaces with waiting entries are left out. If recording has ever failed, both moments are None, because the lost
-    entry may have been the first or the last.
+    Workspaces whose entries still wait in the outbox are left out. If recording has ever failed, both times are None,
+    because the lost entry may have been the first or the last.
     """
     lost = await (await connection.execute(_LOST_EVER)).fetchone() or {}
     rows = await (await connection.execute(_USED)).fetchall()
@@ -199,7 +199,7 @@ async def entries(connection: AsyncConnection[Any]) -> AsyncIterator[tuple[Entry
 
 
 MAX_PROBLEMS = 20
-"""The most problems that are listed of a workspace."""
+"""The most problems that are listed for one workspace."""
 
 
 Used = tuple[datetime | None, datetime | None]
@@ -210,9 +210,9 @@ Used = tuple[datetime | None, datetime | None]
 class ChainCheck:
     """Checks the entries of one workspace, passed in the order of their numbers, and then its head.
 
-    `problems` are sentences. A changed entry is reported once: the next one is checked against the stored hash
-    of the changed one. `used` is the workspace's use according to other tables, None if there is none. `known` are
-    hashes, by number, that the entries must have.
+    `problems` are sentences. A changed entry is reported once: the next entry is checked against the stored hash of
+    the changed one. `used` is when the workspace was used according to other tables, None if they show no use. `known`
+    are hashes, by number, that the entries must have.
     """
 
     team_id: str

@@ -42,9 +42,9 @@ _USED_UP = """
 
 @reading_database
 async def check_budgets(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return the reasons why paid searches are refused, and unsettled calls.
+    """Return findings on refused paid searches, on unsettled calls, and on a new installation's budget.
 
-    Also return the budget that the database began with, if it is in force.
+    That budget, which the database has from the beginning, is reported only while it is in force.
     """
     budgets = (await with_first_budget(context.settings, connection)).budgets
     allowed = {"user": budgets.user, "channel": budgets.channel, "workspace": budgets.workspace}
@@ -60,7 +60,7 @@ async def check_budgets(context: Context, connection: AsyncConnection[DictRow]) 
 
 
 def _nothing(budgets: Budgets, rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:
-    """Yield a finding for each budget of $0, which refuses every paid request."""
+    """Yield a finding for each budget of $0, which refuses paid searches; skip budgets of one person or channel."""
     for variable, scope in _VARIABLES.items():
         if getattr(budgets, scope) == 0:
             text = f"{variable} is 0: paid searches are refused, unless an admin has set another budget."

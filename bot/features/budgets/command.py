@@ -365,7 +365,7 @@ def register(app: AsyncApp, context: ListenerContext, *, budgets: BudgetStore, a
 
 
 async def admin_section(team_id: str, _: str, *, budgets: BudgetStore) -> list[Block]:
-    """Return the budgets on the page for admins."""
+    """Return the blocks that show the budgets on the page for admins."""
     lines, paused_by = await budgets.lines(team_id)
     return budgets_section(lines, budgets.budgets, paused=paused_by is not None)
 

@@ -307,7 +307,7 @@ class ClaimFinder:
 
 
 async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
-    """Return why a message may not be read for a person; if it may, count this for their rate limit and return None."""
+    """Return why a person may not have a message read. If they may, count it for their rate limit, and return None."""
     if (said := await context.admission.asker_refusal(asker.user_id)) is not None:
         return said
     try:
@@ -335,7 +335,7 @@ async def _show(view: View, view_id: str, context: ListenerContext) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """The message that is checked. `author` is the id of its author, or the name once this was looked up.
+    """The message to check. `author` is its author's id, and later the name, once the app has looked it up.
 
     `proposal` identifies the requests sent to find its claims.
     """
@@ -386,7 +386,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def _texts(block: object) -> Iterator[str]:
-    """Yield the paragraphs of blocks, except those that are not the message's own text: footers, buttons, pictures."""
+    """Yield the paragraphs of the blocks with the message's own text; skip footers, buttons, inputs and pictures."""
     if isinstance(block, list):
         yield from (text for each in block for text in _texts(each))
     elif isinstance(block, dict) and block.get("type") not in {"context", "actions", "image", "input"}:
@@ -433,7 +433,7 @@ def _excerpt(message: _Message) -> Block:
 
 
 def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
-    """Render the message above the result, which names the checked message."""
+    """Render the message above the result: it links to the checked message, and names its author and channel."""
     author, channel, address = (str(metadata.get(name) or "") for name in ("author", "channel_name", "link"))
     what = link(address, _("a message")) if safe_url(address) else _("a message")
     whose, place = (escape(shorten(one_line(one), 80)) for one in (author, channel))

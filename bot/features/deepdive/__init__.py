@@ -292,7 +292,7 @@ _TOPIC = 150
 
 
 def deepdive_started_message(topic: str, *, question_id: str, public: bool) -> OutgoingMessage:
-    """Render the pending message of a deep dive, which stays true if it is not replaced."""
+    """Render the pending message of a deep dive; it states no progress, so it is not wrong if it is never replaced."""
     parts = _("The report has three parts: the facts, what people say, and an analysis of both.")
     contents = [parts, _("It is for everyone here.")] if public else [parts]
     return _stoppable([_title(topic), " ".join(contents)], question_id)

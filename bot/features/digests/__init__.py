@@ -23,7 +23,7 @@ from bot.translation import gettext as _
 
 
 def start(core: Core) -> Running:
-    """Connect the command, the form, the buttons, the check of every minute, and the workers' commands."""
+    """Connect the command, the form, the buttons, the check that runs every minute, and the workers' commands."""
     settings = core.settings
     retry = DatabaseRetry(seconds=math.inf)
     limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)

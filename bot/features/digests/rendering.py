@@ -330,7 +330,7 @@ def _resume_hint(slash: str, number: int) -> str:
 
 
 def home_blocks(digests: Sequence[Digest]) -> list[Block]:
-    """Return a person's digests, as far as the home tab has room; empty without digests."""
+    """Return blocks for a person's digests, at most `MAX_OWN` of them; no blocks if there are none."""
     shown = [block for one in digests[:MAX_OWN] for block in _own(one)]
     return [header(_("Your digests")), *shown] if shown else []
 
@@ -349,7 +349,7 @@ def _own(one: Digest) -> Iterator[Block]:
 
 
 def workspace_blocks(digests: Sequence[Digest]) -> Iterator[Block]:
-    """Yield everyone's digests, for admins, as far as there is room."""
+    """Yield blocks for everyone's digests, at most `MAX_OF_WORKSPACE` of them, for admins."""
     yield section(_("*Everyone’s digests*") if digests else _("*Everyone’s digests*\nThere are none."))
     yield from workspace_rows(digests[:MAX_OF_WORKSPACE])
     if len(digests) > MAX_OF_WORKSPACE:

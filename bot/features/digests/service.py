@@ -1,4 +1,4 @@
-"""Creates, changes and starts digests, and has the two commands that workers run for them: a run and a stop notice."""
+"""Creates, changes and starts digests; workers run its two commands, one for a run and one for a stop notice."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class DigestService:
         return Created(digest=digest, zone_known=zone == named)
 
     async def list_digests(self, owner: Owner) -> DigestList:
-        """Return the digests of an owner."""
+        """Return the digests of an owner; while digests are disabled, `next_at` is None in each."""
         digests = await self.digests.of_owner(owner, now=self.now())
         return DigestList(digests=[replace(one, next_at=None) for one in digests] if self.limits.disabled else digests)
 
@@ -304,8 +304,8 @@ def parse_notice(text: str) -> StopNotice:
 def notice_question(notice: StopNotice, *, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
     """Return the question of a notice.
 
-    `by` is the id of the notice's cause, such as the question of a run. A digest has one notice for each cause, even if
-    the notice is asked for again.
+    `by` is the id of the notice's cause, such as the question of a run. A digest has one notice for each cause: a
+    second question for the same cause has the same key, and is not inserted.
     """
     key = f"{notice.digest_id}:notice:{by}"
     return _question(NOTICE_COMMAND, notice.text, id=uuid4(), key=key, owner=owner, channel_id=channel_id)
@@ -380,7 +380,8 @@ class StopNotices:
     async def stop_for_admin(self, digest_id: UUID, user_id: str, teams: Collection[str]) -> Digest | None:
         """Stop a digest of one of these workspaces for an admin, tell its owner, and record it in the audit log.
 
-        Return the digest as it was, None if there is none. Raises database errors.
+        Return the digest as it was, None if there is none. An inactive digest stays as it is, and nothing is recorded.
+        Raises database errors.
         """
         digest = await self.digests.get(digest_id, now=utc_now())
         if digest is None or digest.owner.team_id not in teams:
@@ -410,9 +411,9 @@ class StopNotices:
 
 
 _BATCH = 8
-"""Fingerprints compared in one step, which takes some milliseconds."""
+"""How many fingerprints are compared in one step, which takes some milliseconds."""
 _PAUSE_SECONDS = 0.01
-"""Pause after each step, so that listeners can run."""
+"""The pause after each step, in which listeners can run."""
 
 
 STOP_REASONS = {
@@ -515,7 +516,7 @@ class DigestRunner:
         return allowed
 
     async def _with_summary(self, report: DigestReport, context: CommandContext, *, filters: Filters) -> DigestReport:
-        """Return the report with all news since the previous run, and with the cost, even if nothing was found."""
+        """Return the report with all news since the previous run, and the cost; if no news was found, only the cost."""
         digest, now = report.digest, report.now
         last_run_at = await self.database_retry(
             lambda: self.digests.last_run_at(digest.id, question_id=context.row.id, now=now)
@@ -541,7 +542,8 @@ class DigestRunner:
     async def select_new(self, report: DigestReport, *, question_id: UUID) -> DigestReport:
         """Return the report with at most eight new stories; the rest stays new for the next run.
 
-        The report is suppressed if the digest was deleted meanwhile, or, unless the run is manual, paused or stopped.
+        The report is suppressed if the digest was deleted meanwhile. Unless the run is manual, the report is also
+        suppressed if the digest was paused or stopped.
         """
         stories = report.summary.stories if report.summary else ()
         new, since, cursor = stories, None, 0

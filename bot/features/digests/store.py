@@ -91,7 +91,10 @@ MISSCHEDULED = f"""
     LIMIT 1
     FOR UPDATE OF d SKIP LOCKED
 """
-"""Lock a digest whose due time is later than its days of the week allow, with a day's margin for clock changes."""
+"""Lock a digest that is due later than its days of the week allow.
+
+With n days a week, two slots in a row are at most 8 - n days apart; one more day is a margin for clock changes.
+"""
 
 SET_NEXT_RUN = "UPDATE digests SET next_at = %(next_at)s WHERE id = %(id)s"
 """Set a digest's next due time."""
@@ -123,7 +126,10 @@ POSTED_STORIES = """
     ORDER BY s.at DESC
     LIMIT %(most)s
 """
-"""Read the stories that other runs have posted, the latest first; only those after the cursor `place`."""
+"""Read the latest stories of other runs, recorded within `days` and after the cursor `place`, the latest first.
+
+Stories of runs that failed or expired, or that were stopped before they posted anything, are left out.
+"""
 
 MARK_SEARCHED = "UPDATE digest_runs SET looked = true WHERE digest_id = %(id)s AND question_id = %(question_id)s"
 """Record that a run has searched, once the stories that it posts are recorded."""
@@ -133,7 +139,10 @@ LAST_RUN_AT = """
     WHERE r.digest_id = %(id)s AND r.question_id <> %(question_id)s AND r.looked AND r.slot <= %(now)s
       AND q.state = 'answered'
 """
-"""Read the slot of the last other run that searched; a slot in the future comes from a wrong clock and is ignored."""
+"""Read the latest slot of another run that searched and was answered.
+
+A slot in the future comes from a wrong clock, and is ignored.
+"""
 
 FORGET_STORIES = """
     DELETE FROM digest_seen
@@ -151,7 +160,7 @@ RECORD_STORIES = """
 
 HISTORY_DAYS = 30
 MAX_HISTORY = 500
-"""The most posted stories with which new ones are compared."""
+"""The largest number of posted stories that one query reads, to compare new stories with them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,7 +355,7 @@ class DigestStore:
         return RecordResult.OK
 
     async def last_run_at(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
-        """Return the slot of the latest other run that searched for news, None if there is none.
+        """Return the slot of the latest other run that searched for news and was answered, None if there is none.
 
         Slots after `now` are ignored.
         """

@@ -381,7 +381,7 @@ def _here(*, url: str, channel: str, name: str) -> dict[str, Any]:
 
 
 async def open_from_button(click: Click, context: ListenerContext, *, profiles: Profiles) -> ClickReply | None:
-    """Open the form: empty from the home tab, or, from below news, filled in with the same news on every weekday."""
+    """Open the form: a click on the home tab opens it empty; one below news fills in that news, on every weekday."""
     if click.id is None:
         problem = await open_modal(context, click.trigger_id, digest_view(metadata={}))
         return await shown_problem(click, context, problem)
@@ -459,7 +459,7 @@ def _more_inputs(category: str, zone: str | None) -> list[Block]:
 
 
 async def create(submitted: Submission, context: ListenerContext) -> Response | None:
-    """Set up the digest, in the channel where the command was typed or the news is, or in the direct message."""
+    """Set up the digest, in the channel in which the form was opened, or in the direct message."""
     when, chosen, at = submitted.value(WHEN), submitted.value(DAYS_INPUT), submitted.value(TIME)
     category, topic = str(submitted.value(CATEGORY) or ""), str(submitted.value(TOPIC) or "")
     if when == CHOSEN and chosen is None:
@@ -509,7 +509,7 @@ def all_digests(read: Callable[[str], Awaitable[Sequence[Digest]]]) -> AllRows[D
 
 
 async def apply_button(click: Click, __: ListenerContext, *, digests: DigestService) -> ClickReply:
-    """Apply a digest's button and reply with the result."""
+    """Carry out the action of a digest's button, and reply with the result."""
     result: DigestResult = DigestNotFound()
     if click.id is not None:
         action = DigestAction(click.action_id.removeprefix(ACTION_PREFIX))

@@ -1,4 +1,4 @@
-"""The page for admins of the home tab: use and cost, problems, the audit log, and the features' sections.
+"""The home tab's page for admins: use and cost, problems, the audit log, and the features' sections.
 
 Slack is asked whether the person is an admin each time the page is shown, and at each click.
 """
@@ -240,7 +240,7 @@ class AdminHome:
         return use, Spending(today=use.today, month=use.cost, lines=lines, paused_by=paused_by)
 
     def register(self, app: AsyncApp, context: ListenerContext) -> None:
-        """Listen to the buttons for all rows."""
+        """Listen to the buttons that open complete lists, and turn their pages."""
         for one in USE_TABLES:
             all_use(one, self.store.use).register(app, context)
         all_recorded(self.store.recorded).register(app, context)

@@ -82,7 +82,7 @@ NOT_SHOWN = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class HomePublisher(HomeDisplay):
-    """Updates home tabs in the background, each at most once in three seconds in all processes together.
+    """Updates home tabs in the background, each at most once every three seconds across all processes.
 
     Only `tell` updates a tab at once. `slash` goes before the names of commands; texts are kept for `retention_days`.
     `admin` provides the part for admins. `start` runs work in the background. Failures are logged and have no other

@@ -38,7 +38,7 @@ class RunningQuestion(Asked):
 
 @dataclass(frozen=True, kw_only=True)
 class Recent(Asked):
-    """A question of the past. `at` is in seconds since 1970.
+    """A question that has ended. `at` is when it was received, in seconds since 1970.
 
     `kept` is whether its answer is stored as data, and not only as messages.
     """
@@ -247,13 +247,16 @@ _SUMS = f"""
     FROM placed GROUP BY GROUPING SETS ((day), (user_id), (channel_id), (provider))
     HAVING CASE grouping(provider) WHEN 0 THEN sum(calls) ELSE sum(questions) + sum(cost) END > 0
 """  # noqa: S608 - of constants
-"""Sum the cost in a workspace by day, person, channel and service, and count questions, or, by service, calls.
+"""Sum the cost in a workspace by day, person, channel and service; count calls for services, otherwise questions.
 
 Questions are not counted by service, since the calls of a question may go to several services.
 """
 
 _ERASED_AT = "SELECT max(at) AS at FROM erased_spending WHERE team_id = %(team_id)s"
-"""The time of the last erasure of a person's data. The row is deleted only after past days were counted again."""
+"""Read the time of the last erasure of a person's data.
+
+Rows are kept for over an hour, until every process has recounted past days.
+"""
 
 _KINDS = {7: "days", 11: "people", 13: "channels", 14: "providers"}
 

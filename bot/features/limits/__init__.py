@@ -55,7 +55,7 @@ the questions in progress.
 NAMES: tuple[LimitName, ...] = get_args(LimitName)
 
 HIGHEST = 1_000_000
-"""The highest limit that admins can set unless the settings bound it lower."""
+"""The highest limit that admins can set where `Limit.bound` is None."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class Limit:
 
     @property
     def bound(self) -> int | None:
-        """The highest number that admins can set; None if they can set any number, or remove the limit."""
+        """The highest number that admins can set; None if they can set up to `HIGHEST`, or remove the limit."""
         return self.host if self.bounded and self.host else None
 
 
@@ -125,7 +125,7 @@ def _shown(value: int) -> str:
 
 
 def limit_not_taken(text: str, name: LimitName, allowed: str, *, reset: str = "") -> str:
-    """Return the sentence that a limit cannot be `text`; `reset` says what to enter instead to restore the default."""
+    """Return a sentence saying that a limit cannot be `text`; `reset` says what to enter to restore the default."""
     return _("“{text}” cannot be the limit “{label}”. It takes {allowed}, or {reset}.").format(
         text=text, label=_(LABELS[name]), allowed=allowed, reset=reset or _("nothing")
     )

@@ -27,10 +27,10 @@ LASTING = 0.75
 """How far the share of answers with a value must rise or fall, for example from none to 12 of the 16 recent ones."""
 
 AGREEING = 13
-"""The fewest recent figures that must lie on the same side of the earlier median as the recent median."""
+"""The fewest recent figures that must differ from the earlier median in the same direction as the recent median."""
 
 UNLIKELY = 4.3
-"""How many standard deviations the recent figures must differ from chance in a rank test.
+"""By how many standard deviations the recent figures must differ from chance in a rank test.
 
 If this were lower, chance alone would reach it within some ten thousand answers.
 """
@@ -105,7 +105,7 @@ def _compare_values(kind: Kind, before: Answers, after: Answers) -> list[Provide
     moves = {value: new[value] / len(after) - old[value] / len(before) for value in old | new}
     if max(map(abs, moves.values()), default=0.0) < LASTING:
         return []
-    # Also report values that changed at the same time in fewer answers.
+    # Also report values whose share moved at least half as far as `LASTING`.
     gone, come = ({value for value, move in moves.items() if sign * move >= LASTING / 2} for sign in (-1, 1))
     at = next(one.at for one in after if values(one) & come or gone - values(one))
     return [ProviderChange(kind=kind, at=at, before=_listed(gone), after=_listed(come))]
@@ -117,7 +117,7 @@ def _listed(values: set[str]) -> str:
 
 
 def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[ProviderChange]:
-    """Return a change if the recent median lies clearly outside the medians of all earlier stretches.
+    """Return a change if the recent median lies clearly outside the range of the medians of the earlier stretches.
 
     Each stretch has `RECENT` answers.
     """
@@ -147,7 +147,7 @@ def _rank_deviation(before: Sequence[float], after: Sequence[float]) -> float:
 
 
 def _fitted_prices(answers: Answers) -> list[float]:
-    """Return the price of an input token, of an output token and of an answer itself that fit the costs best.
+    """Return the prices of an input token, an output token and an answer itself that fit the costs best.
 
     The fit is a non-negative least squares of the costs per token, by coordinate descent. Another mix of long and short
     answers therefore does not look like another price.

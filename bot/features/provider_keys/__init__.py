@@ -30,7 +30,7 @@ _LIST = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the actions on keys."""
+    """Add the subcommands for keys."""
     own = parser.add_subparsers(dest="do", required=True)
     for do, does in (("set", "keep the key that is read from the standard input"), ("delete", "delete the key")):
         one = own.add_parser(do, help=does)

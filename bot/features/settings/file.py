@@ -322,7 +322,7 @@ def _explained(preferences: Preferences) -> Iterator[tuple[str, str, str]]:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the actions on the file."""
+    """Add the subcommands of `settings`."""
     of_file = parser.add_subparsers(dest="do", required=True)
     of_file.add_parser("export", help="print it as TOML")
     plan = of_file.add_parser("plan", help="say what a file would change; exit with 2 if anything")

@@ -409,7 +409,7 @@ def _block_id(part: Part, setting: Setting) -> str:
 
 
 def _digests(part: Part, preferences: Preferences) -> Iterator[tuple[str, str]]:
-    """Yield a digest of each input's value, by block: the values themselves may be too long for the metadata."""
+    """Yield a hash of each input's value, by block: the values themselves may be too long for the metadata."""
     values = getattr(preferences, part)
     for one in TABLES[part]:
         yield _block_id(part, one), _digest(one.words(getattr(values, one.field)))

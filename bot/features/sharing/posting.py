@@ -113,7 +113,7 @@ class Sharing:
             await self._tell(share, sentence)
 
     async def delete(self, channel_id: str, stamps: Sequence[str], *, response_url: str | None) -> None:
-        """Delete the messages of a share; the result replaces the notice with the undo button. Raises nothing."""
+        """Delete the messages of a share, and show the result in place of the undo button's notice. Raises nothing."""
         deleted = [isinstance(await delete(self.chat, channel_id, ts), Sent) for ts in stamps]
         said = (
             _("Deleted. Only you see this answer now.") if all(deleted) else _("Slack didn’t let me delete all of it.")

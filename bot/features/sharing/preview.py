@@ -78,7 +78,7 @@ class _Opened:
 
     `by`, `asked` and `language` are the asker's name, the question's age in seconds and the language for the preview.
     `response_url` is the response_url of the click, and `posts_there` is whether the click was in the question's
-    channel. `shown` are the places of the sections that the preview shows.
+    channel. `shown` are the positions, from 0, of the sections that the preview shows.
     """
 
     question: UUID
@@ -273,7 +273,7 @@ def _messages(shared: SharedAnswer, places: Collection[int] | None, comment: str
 async def _find(submitted: Submission, context: ListenerContext) -> tuple[SharedAnswer, _Opened, QuestionRow] | str:
     """Return the answer of a view, the view's state and the question.
 
-    Return a sentence if the answer is gone, or if it is not an answer that the person can share.
+    Return a sentence instead if the answer is gone, or if the person cannot share it.
     """
     opened = _Opened.of(submitted.metadata)
     try:
@@ -302,14 +302,14 @@ def _shared(row: QuestionRow, kept: KeptResult, opened: _Opened, context: Listen
 
 
 def _places(submitted: Submission) -> set[int] | None:
-    """Return the places of the chosen sections; None if the view has no checkboxes, so that all sections are shared."""
+    """Return the positions of the chosen sections; None if the view has no checkboxes: all sections are then shared."""
     if not any(block.get("block_id") == PARTS for block in submitted.view.get("blocks") or ()):
         return None
     return {int(value) for value in submitted.value(PARTS) or () if str(value).isdecimal()}
 
 
 async def _in_thread(call: Any, shared: SharedAnswer, *arguments: Any) -> Any:
-    """Call a function with an answer, in a thread if the answer is long."""
+    """Call a function with the answer as its first argument; use a thread if the answer is long."""
     length = len(shared.result.text) if isinstance(shared.result, Answer) else 0
     return await run_in_thread_if_long(length, call, shared, *arguments)
 
