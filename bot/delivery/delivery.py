@@ -1,7 +1,7 @@
-"""Delivers the parts of one answer in order: chooses the route, waits between attempts, and gives up at last.
+"""Delivers the parts of one answer in order: chooses the route, waits between attempts, and gives up in the end.
 
-The row records each part before it is posted, so that after a crash only that part may be posted twice. A route posts
-one part once: by the response_url, or to a channel, a thread or a direct message.
+The database records each part before it is posted, so that after a crash only that part may be posted twice. A route
+posts one part once: by the response_url, or to a channel, a thread or a direct message.
 """
 
 from __future__ import annotations
@@ -259,7 +259,8 @@ def _after_failure(part: OutgoingPart, result: Retryable, state: _PartState, *, 
 def _may_be_posted(row: QuestionRow) -> bool:
     """Return whether the row's part may already be posted.
 
-    This is so after an interruption of an earlier worker, and in a thread if the pending message's `ts` is unknown.
+    This is so if an earlier worker was interrupted. It is also so for the first part in a thread, if the pending
+    message's `ts` is unknown.
     """
     unknown_pending = row.part == 0 and row.thread_ts is not None and row.message_ts is None
     return row.redeliveries > 0 or unknown_pending
@@ -306,7 +307,10 @@ class OutgoingPart:
 
     @property
     def replaces_pending(self) -> bool:
-        """Whether the part is the first of a private answer, which replaces the pending message."""
+        """Whether the part replaces the pending message, as the first one of a private answer does.
+
+        It does not after a click below an answer, since it would replace that answer.
+        """
         return self.number == 0 and self.audience is Audience.ASKER and not self.row.action
 
     @property

@@ -29,7 +29,7 @@ from bot.translation import ngettext, number
 log = logging.getLogger(__name__)
 
 PlaceMessage = Callable[[str], OutgoingMessage]
-"""Takes the text of `place_sentence`; returns the message with it for the asker of a command."""
+"""Takes the text of `place_sentence`; returns a message with this text for the person who typed a command."""
 
 LOOK_SECONDS = 3.0
 """The pause between two checks of the queue."""

@@ -115,7 +115,7 @@ class StatusMessages:
         await self.chat.post_ephemeral(channel, user, escaping.sanitize_message(message), thread_ts=thread_ts)
 
     async def delete_pending(self, row: QuestionRow) -> None:
-        """Delete the pending message that only the asker sees, after everyone got the answer.
+        """Delete the pending message that only the asker sees, after the answer was posted for everyone.
 
         The answer comes first: if it took all uses of the response_url, the pending message stays.
         """
@@ -203,9 +203,9 @@ MAX_PROGRESS_USES = 3
 class ProgressUpdater:
     """Shows one question's progress; each message is tried once.
 
-    `shared` has the services and the clock. `take_edit` takes one of the edits that the workspace has left. It returns
-    the seconds until the next edit is allowed, or None if no edit is left. If `take_edit` itself is None, the caller
-    takes the edits. `response_url_uses` counts the uses that progress has taken.
+    `shared` has the services and the clock. `take_edit` counts an edit against the workspace's limit. It returns the
+    seconds until the next edit is allowed, or None if this edit is not allowed. If `take_edit` itself is None, the
+    caller counts the edits. `response_url_uses` is how often progress has used the response_url.
     """
 
     row: QuestionRow
@@ -280,9 +280,9 @@ class ProgressUpdater:
         return has_arrived(result)
 
     async def _check_claim(self) -> None:
-        """Raise RequestCancelled if the question was closed or taken over; do nothing if the database is unavailable.
+        """Raise RequestCancelled if this worker has lost the question; do nothing if the database is unavailable.
 
-        If progress in a thread has overwritten the answer of another worker, restore the answer.
+        If the progress has overwritten another worker's answer in the thread, first restore that answer.
         """
         try:
             current = await self.shared.questions.get(self.row.id)

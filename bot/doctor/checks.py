@@ -54,7 +54,7 @@ class Severity(Enum):
 class Finding:
     """One result of a check; without a `title`, the report shows the title of the check.
 
-    `text` and `fix` are sentences that contain no secret. An error that `blocks` fails a release.
+    `text` and `fix` are sentences that contain no secret. An error with `blocks` set makes a release fail.
     """
 
     severity: Severity
@@ -176,8 +176,8 @@ DATABASE_HINT = f"{NETWORK} Is the host in DATABASE_URL right?"
 class Check:
     """One check, which is skipped if one of the settings that it `needs` is invalid.
 
-    `hint` is the fix that is shown if the check takes longer than `seconds`. If the check `blocks`, all of its errors
-    fail a release.
+    `hint` is the fix that is shown if the check takes longer than `seconds`. If `blocks` is set, all errors of the
+    check make a release fail.
     """
 
     title: str

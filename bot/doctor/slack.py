@@ -1,6 +1,6 @@
 """Checks of Slack: the tokens, their scopes, the signing secret, the installation, the clock and the admins.
 
-The events that the app is subscribed to are not checked: no method of Slack tells them.
+The events that the app is subscribed to are not checked: no method of Slack lists them.
 
 https://docs.slack.dev/authentication/verifying-requests-from-slack
 https://docs.slack.dev/reference/methods/auth.test
@@ -34,7 +34,7 @@ CLOCK = "Clock"
 
 WARN_SKEW = 60
 FAULT_SKEW = 240
-"""The differences of the clocks, in seconds, above which there is a warning, and an error.
+"""The difference between the clocks, in seconds, above which the finding is a warning, or an error.
 
 From 300 seconds on, the app refuses every request from Slack as too old.
 """

@@ -4,8 +4,8 @@ In direct messages, and in the threads of channels if the settings say so, the t
 if Slack refuses to stream, the status message is edited. Outside threads, the response_url shows the progress and
 the first sentences at most once each.
 
-The display is only a preview: the complete answer is saved, and delivered again if the displayed text may be wrong. But
-once text was sent to Slack, no other service is asked, and if the answer then breaks off, its text stays.
+The display is only a preview: the complete answer is saved, and delivered again if the displayed text may be wrong.
+Once text was sent to Slack, no other service is asked. If the answer then breaks off, its text stays.
 https://docs.slack.dev/ai/developing-ai-apps
 """
 
@@ -86,10 +86,10 @@ USES_BEFORE_END = 2
 """How often the response_url may be used before the answer is complete: for its progress and its first sentences."""
 
 LOOK_SECONDS = 0.25
-"""How often a text is checked for first sentences that can be shown only once."""
+"""The pause between two checks of a text for its first sentences, which can be shown only once."""
 
 GROW_SECONDS = 0.5
-"""The seconds between the end of the first sentence and the display of the text so far."""
+"""The seconds from the end of the first sentence until the sentences that have ended by then are shown."""
 
 LONG_SECONDS = 30.0
 LONG_PACE_SECONDS = 10.0
@@ -296,8 +296,8 @@ class LiveAnswer:
     async def close(self, *, given_up: bool = False) -> None:
         """End the message that is being streamed, if there is one, without adding text to it.
 
-        If Slack is unavailable and the answer is `given_up`, the message stays recorded as open, and the clear-up ends
-        it later.
+        If Slack is unavailable and the answer is `given_up`, the message stays recorded as open, so that a later
+        clear-up of the question ends it.
         """
         if self._open is not None:
             ts, self._open = self._open, None
@@ -481,7 +481,10 @@ class LiveAnswer:
         return True
 
     async def _write_rest(self) -> None:
-        """Write the rest of the text except the end of the last message, as far as Slack now accepts it."""
+        """Write the rest of the text, but leave its end pending, for the call that ends the last message.
+
+        If Slack does not accept text now, write no more.
+        """
         while not self._broken:
             await self._pull()
             is_last = self.text.is_complete and self.text.size <= MAX_LAST_SIZE
@@ -549,7 +552,7 @@ class LiveAnswer:
     async def _end_status(self) -> None:
         """Show once, above a stream, that the searches are over; skip this for an answer that ends within a second.
 
-        In a direct message, where Slack has its own stop below the stream, the status is deleted instead.
+        In a direct message, Slack shows its own stop button below the stream, so the status is deleted instead.
         """
         if self._status_ended or self._open is None:
             return
@@ -607,7 +610,7 @@ class LiveAnswer:
         return None
 
     def _sent(self, pause: float = 0.0) -> None:
-        """Record that Slack has the pending text; the next text may be sent after `pause` or `FLUSH_SECONDS`."""
+        """Record that Slack has the pending text; more may follow after `FLUSH_SECONDS`, or after a longer `pause`."""
         self._written += self._pending
         self._confirmed += len(self._pending)
         self._pending = ""
