@@ -194,7 +194,10 @@ class AuditStore:
         return list(self._held)
 
     def _log(self, head: Head) -> None:
-        """Log a head now and then. This copy outside the database reveals whether the whole audit log was replaced."""
+        """Log a head, at most once in `HEAD_LOG_SECONDS`.
+
+        This copy outside the database reveals whether the whole audit log was replaced.
+        """
         now = self._clock()
         if now - self._logged.get(head.team_id, -HEAD_LOG_SECONDS) >= HEAD_LOG_SECONDS:
             self._logged[head.team_id] = now

@@ -16,7 +16,7 @@ from bot.storage.ledger import lock_bookings
 from bot.storage.questions import Pool
 
 LISTED = 5
-"""The most people, channels and providers that are listed."""
+"""The most entries in each of the lists of people, channels and providers."""
 
 _BEFORE = "SELECT amount FROM budgets WHERE team_id = %(team_id)s AND scope = %(scope)s AND subject = %(subject)s"
 _SET = """
@@ -68,15 +68,15 @@ _SET_BY_ADMINS = "SELECT 1 FROM budgets WHERE team_id <> '' AND scope = 'user' A
 
 
 async def with_first_budget(settings: Settings, connection: AsyncConnection[DictRow]) -> Settings:
-    """Return the settings; if they set no budget per person and day, add the budget that the database began with."""
+    """Return the settings; if they set no budget per person and day, add the one that a new database contains."""
     row = await (await connection.execute(_BEGUN_WITH)).fetchone() if settings.user_budget_unset else None
     return settings.model_copy(update={"budget_user_day_usd": Decimal(row["amount"]).scaleb(-6)} if row else {})
 
 
 async def first_budget_in_force(settings: Settings, connection: AsyncConnection[DictRow]) -> int | None:
-    """Return the budget per person and day that the database began with.
+    """Return the budget per person and day that a new database contains.
 
-    None if there is none, or if the settings or an admin have replaced it.
+    None if this database has none, or if the settings or an admin have replaced it.
     """
     begun = (await with_first_budget(settings, connection)).budgets
     if begun == settings.budgets or await (await connection.execute(_SET_BY_ADMINS)).fetchone():
@@ -157,7 +157,7 @@ class BudgetStore:
         )
 
     async def lines(self, team_id: str) -> tuple[tuple[BudgetLine, ...], str | None]:
-        """Return the budgets that admins have set, and the id of the admin who has paused all spending or None."""
+        """Return the budgets that admins have set, and the id of the admin who has paused all spending, or None."""
         async with self._pool.connection() as connection:
             lines = await (await connection.execute(_LINES, {"team_id": team_id})).fetchall()
             paused = await (await connection.execute(_PAUSED, {"team_id": team_id})).fetchone()

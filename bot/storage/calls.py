@@ -91,7 +91,7 @@ async def read_uses(connection: AsyncConnection[DictRow], lanes: Sequence[str]) 
 
 @dataclass(frozen=True, kw_only=True)
 class PostgresLimiter:
-    """The limiter of all processes on one database."""
+    """Limits the calls of all processes that share one database."""
 
     pool: Pool
     lanes: Lanes

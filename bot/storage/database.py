@@ -1,4 +1,4 @@
-"""The errors of a database that is unavailable, and connections apart from the pools."""
+"""The errors of a database that is unavailable, and connections outside the pools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from psycopg.rows import DictRow, dict_row
 DRIVER_UNAVAILABLE = (OperationalError, ReadOnlySqlTransaction, IdleInTransactionSessionTimeout, TransactionTimeout)
 """The driver's errors for an absent, restarting, overloaded or read-only database, and an abandoned transaction.
 
-A pool's timeout is an `OperationalError`, too. The other classes are no `OperationalError`, but just as temporary.
+A pool's timeout is an `OperationalError`, too. The other classes do not derive from it, but are just as temporary.
 """
 
 DATABASE_UNAVAILABLE = (*DRIVER_UNAVAILABLE, OSError)
@@ -17,5 +17,5 @@ DATABASE_UNAVAILABLE = (*DRIVER_UNAVAILABLE, OSError)
 
 
 async def connect(conninfo: str, *, autocommit: bool = False) -> AsyncConnection[DictRow]:
-    """Open a connection apart from the pools, for one command."""
+    """Open a connection outside the pools, for one command."""
     return await AsyncConnection.connect(conninfo, row_factory=dict_row, autocommit=autocommit, prepare_threshold=None)

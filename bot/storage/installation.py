@@ -71,7 +71,7 @@ _TEAMS = SQL("({}) EXCEPT SELECT team_id FROM workspaces WHERE id <> %(id)s").fo
         if table.of_workspace is not None and "team_id" in table.columns
     )
 )
-"""Select the workspaces named in any table, except those with another installation.
+"""Select the workspaces that any table names, except those with an installation of their own.
 
 Every table is searched, since an interrupted erasure may have left rows in only one of them.
 """
@@ -159,7 +159,10 @@ _CANCEL_FILE_REQUEST = "DELETE FROM file_requests WHERE question_id = %(question
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceRow:
-    """One installation. `state` is `OPEN`, `REVOKED` or `UNINSTALLED`; `opened_at` is the time of its last opening."""
+    """One installation. `state` is `OPEN`, `REVOKED` or `UNINSTALLED`.
+
+    `opened_at` is when it was last opened again after it had been closed; None if it was never closed.
+    """
 
     identity: Identity
     app_id: str | None
@@ -186,7 +189,7 @@ class WorkspaceStore:
         self._many = many
 
     async def save(self, identity: Identity, *, token_hash: str) -> WorkspaceRow:
-        """Save the result of auth.test for a token; if the token has changed, a closed installation opens again.
+        """Save the installation of a token; if it was closed with another token, it opens again.
 
         Digests that were paused when the installation was closed then continue. Their missed runs are treated as after
         any other downtime of the app.
@@ -278,8 +281,9 @@ class WorkspaceStore:
     async def _teams(self, identity: Identity) -> list[str]:
         """Return the ids of the workspaces whose work and data end with an installation.
 
-        For an organization, these are all workspaces in the database that have no installation of their own. With
-        `many`, a workspace whose own installation ends is left out if its organization still has the app.
+        Without `many`, those of an organization are all workspaces in the database that have no installation of their
+        own. With `many`, only workspaces known to belong to the installation are returned, and none if a workspace's
+        organization still has the app.
         """
         if self._many:
             async with self._pool.connection() as connection:
@@ -303,7 +307,7 @@ class WorkspaceStore:
         return [WorkspaceRow.of(row) for row in rows]
 
     async def save_user_team(self, user_id: str, user_team: str, *, team_id: str = "") -> None:
-        """Save `user_team`, the workspace that an event named as a person's; with `many`, for `team_id` only."""
+        """Save `user_team`, the workspace that an event named as a person's; with `many`, one for each `team_id`."""
         user_id = self._person(team_id, user_id)
         await self._pool.execute(_SAVE_USER_TEAM, {"user_id": user_id, "user_team": user_team})
 

@@ -105,15 +105,16 @@ ABANDONED_CALLS = """
                     AND q.claimed_at <= l.held_at))
     LIMIT 1000
 """
-"""Select calls whose process is taken for dead: their question was closed, or claimed again after they were reserved.
+"""Select the calls, reserved more than `seconds` ago, whose process is taken for dead.
 
-A call without a question is selected after a quarter of an hour, and every call after an hour.
+It is taken for dead if the call's question was closed or deleted, or was claimed again after the call was reserved. A
+call without a question is selected after a quarter of an hour, and every call after an hour.
 """
 
 ABANDONED_SECONDS = 30.0
 
 _CURRENT = "u.period IN (budget_period_v1(u.scope, now()), budget_period_v1(u.scope, now() - interval '1 day'))"
-"""The periods that notices are for, including yesterday's, since a call from before midnight may be settled later."""
+"""The SQL condition for the periods of today and yesterday, since a call may be settled after midnight."""
 
 _NOTICE = f"""
     UPDATE budget_use u SET noticed = crossed.percent FROM (
@@ -271,7 +272,7 @@ class Ledger:
             await asyncio.wait({self._booking})
 
     async def cut_abandoned(self) -> int:
-        """End the calls of dead processes at their ceilings; return their number."""
+        """Book the calls of dead processes as ended, at the reserved amounts; return the number of calls."""
         rows = await self._pool.fetch_all(ABANDONED_CALLS, {"seconds": ABANDONED_SECONDS})
         if rows:
             await self._book([Ended(id=row["id"], state="cut") for row in rows], [])

@@ -74,9 +74,9 @@ class Migration:
     def additive(self) -> bool:
         """Whether an older version of the app can run after this migration.
 
-        A migration of the job engine says so in its file name
-        (https://procrastinate.readthedocs.io/en/stable/howto/production/migrations.html), a migration of the app in its
-        first line.
+        If it cannot, a migration of the job engine has `_post_` in its file name
+        (https://procrastinate.readthedocs.io/en/stable/howto/production/migrations.html), and a migration of the app
+        begins with `BREAKING_HEADER`.
         """
         return "_post_" not in self.name and not self.sql.startswith(BREAKING_HEADER)
 

@@ -55,9 +55,9 @@ class PersonalDataStore:
         self._pool = pool
 
     async def export(self, user_id: str, *, team_id: str | None = None) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """Yield every row of a person as the name of its table and its JSON values, all from one moment.
+        """Yield every row of a person as the name of its table and its JSON values, all read from one snapshot.
 
-        Columns that grant access, such as Slack's address for an answer, are left out.
+        Columns with secrets, such as `response_url`, are left out.
         """
         values = {"user": user_id, "team": team_id}
         async with self._pool.connection() as connection, connection.transaction():
@@ -155,9 +155,10 @@ class PersonalDataStore:
 async def erase_workspaces(
     pool: Pool, teams: Sequence[str], *, goes_on: Callable[[AsyncConnection[DictRow]], Awaitable[bool]]
 ) -> int:
-    """Delete all rows of workspaces, in small transactions; return the number of deleted questions.
+    """Delete the rows of workspaces, in small transactions; return the number of deleted questions.
 
-    Each transaction first calls `goes_on`; the deletion ends when that returns False.
+    Rows of a table with `forget_workspace` are changed instead of deleted. Each transaction first calls `goes_on`; the
+    deletion ends when that returns False.
     """
     questions = 0
     for name, table in TABLES.items():

@@ -202,7 +202,7 @@ class Postmaster:
 
 @dataclass(frozen=True, kw_only=True)
 class _ServerUser:
-    """The user that runs the programs: the user of this process (`uid` is None), or another user if that is root."""
+    """The user that runs the programs: the user of this process (`uid` is None) or, for root, another user."""
 
     uid: int | None = None
     gid: int | None = None

@@ -79,9 +79,9 @@ _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coal
         %(id)s) END"""
 """The SQL expression for the conversation of a new question.
 
-A question continues the conversation of its thread, if there is one. A direct message outside a thread continues the
-conversation of the last direct message, if that is recent. Any other question continues the conversation of its
-`parent`, or starts a new conversation.
+With `starts_conversation`, a question starts a new conversation. Otherwise it continues the conversation of its thread,
+if there is one. A direct message outside a thread continues the conversation of the last direct message, if that is
+recent. Any other question continues the conversation of its `parent`, or starts a new conversation.
 """
 
 _STATUS = "coalesce(%(message_ts)s, (SELECT status_ts FROM earlier))"
@@ -164,9 +164,9 @@ RECEIVE = _on_one_line(f"""
 """Insert a question and its job, unless the question is known, or its asker, channel or thread has reached a limit.
 
 A question is refused while its `twin`, the same question of the same person, waits for its turn. A question waits
-without a job if its asker or its workspace has enough questions in the queue. If the new question repeats an earlier
-one, or comes from an edited message, the earlier question is closed; a worker that still holds a closed question posts
-nothing more. The refusal of a question that is not `resubmittable` is remembered for an hour, so that a repeated
+without a job if its asker or its workspace has enough questions in the queue. If the new question asks an earlier one
+`again`, or comes from an edited message, the earlier question is closed; a worker that still holds a closed question
+posts nothing more. The refusal of a question that is not `resubmittable` is remembered for an hour, so that a repeated
 delivery is neither answered nor refused again. Counting stops at the limit; a limit of 0 means no limit. Limits set by
 admins apply immediately.
 """
@@ -271,7 +271,7 @@ def of_installation(team_id: LiteralString) -> LiteralString:
 
     `team_id` is an SQL expression; a column must be given with its table. A process with the token of one installation
     works only on the rows of this installation. While the process does not know its installation yet, it works only if
-    the database has no installation.
+    the database has no installation. With `many`, a process works on the rows of all installations.
     """
     return f"""(%(many)s
             OR %(installation)s::text IS NULL AND NOT EXISTS (SELECT FROM workspaces)
@@ -374,7 +374,7 @@ ASKED_DIRECTLY = """
     ORDER BY received_at DESC
     LIMIT %(most)s
 """
-"""List a person's answered direct messages, the newest first, without the questions of buttons."""
+"""List a person's answered direct messages, the newest first, without questions asked by buttons."""
 
 _WITH_SENT = """sent = CASE WHEN right(sent, length(%(sent)s::text)) = %(sent)s::text THEN sent
             ELSE nullif(concat(sent, %(sent)s::text), '') END"""
@@ -408,7 +408,7 @@ SENT = """
 RECORD_MESSAGE = """
     UPDATE questions SET message_ts = %(message_ts)s WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id
 """
-"""Save the id of the message that announces the search and will become the answer."""
+"""Save the `ts` of the message that announces the search and will become the answer."""
 
 KEEP_MESSAGES = f"""
     WITH replaced AS (
@@ -451,7 +451,7 @@ _LEAVES_LANE: LiteralString = f"""
     left_lane AS (
         UPDATE procrastinate_jobs j SET queue_name = '{DEFAULT}' FROM closed
         WHERE j.status = 'todo' AND j.args ->> 'question_id' = closed.id::text)"""
-"""Free the place of a closed question in its lane. The question's job stays for clearing up, which needs no turn."""
+"""Move the waiting job of a closed question from its lane to `DEFAULT`: clearing up needs the job, but no turn."""
 
 _HEAD: LiteralString = "queue_head_v2('', queue, surface, command)"
 
@@ -524,7 +524,7 @@ WITHDRAW_ANSWER = """
 """Record that the answer to a question was withdrawn, so that later questions are not sent with that answer."""
 
 DELETE = "DELETE FROM questions WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')"
-"""Delete a closed question and all its rows."""
+"""Delete a closed question, with its rows in other tables."""
 
 OF_STREAMS = f"""
     SELECT {_ROW} FROM questions
@@ -551,9 +551,10 @@ WITHDRAW = f"""
     {_LEAVES_LANE},
     {_NEXT}
 """
-"""Close the question of a deleted message unless it has been answered; its worker posts nothing more.
+"""Close the question of a deleted message, unless it is answered or older than `seconds`.
 
-For an hour, questions from the same message are refused: Slack may deliver the message or an edit late.
+Its worker posts nothing more. For an hour, questions from the same message are refused: Slack may deliver the message
+or an edit late.
 """
 
 UNWANTED = f"""
@@ -584,7 +585,7 @@ The response_url of the click, if there is one, then serves to replace the click
 def stop_all(values: LiteralString, condition: LiteralString) -> LiteralString:
     """Return the statement that closes open questions, and reads the background runs that services still work on.
 
-    `values` are the SQL assignments of the questions' new values, among them the state.
+    `values` are SQL assignments that set the new state, `condition` selects the questions.
     """
     return f"""
     WITH stopped AS (
@@ -617,7 +618,7 @@ A help text does not count as an answer; its `seconds` are null.
 SWEEPING = """
     SELECT set_config('lock_timeout', '1000', true), pg_try_advisory_xact_lock(6906) AS locked
 """
-"""Let only one sweep run at a time, since two sweeps would each add a job for the same question."""
+"""Try to get the lock for recovering jobs, since two processes at once would each add a job for the same question."""
 
 ORPHANS = f"""
     WITH orphans AS MATERIALIZED (

@@ -1,8 +1,8 @@
 """The pool of connections to the database, the lanes of services, the limits on questions, and the questions table.
 
-Each change of a question is a short transaction. The values that go in and come out are frozen.
+Each change of a question is a short transaction. Questions are passed in and returned as frozen dataclasses.
 
-A pooler in transaction mode may give each transaction another connection of the server, so that prepared statements and
+A pooler in transaction mode may give each transaction another connection to the server, so that prepared statements and
 LISTEN do not work. https://www.pgbouncer.org/features.html
 """
 
@@ -384,7 +384,7 @@ async def _pipeline(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
     """Send statements together; raise CancelledError if the task is cancelled meanwhile.
 
     If the task is cancelled while it awaits the results, psycopg raises an `OperationalError` instead ("cannot exit
-    pipeline mode while busy"). The retry for an unavailable database would then go on although its time is over.
+    pipeline mode while busy"). The retry for an unavailable database would then continue despite the cancellation.
     """
     try:
         async with connection.pipeline():
@@ -401,8 +401,8 @@ class QuestionStore:
 
     `share` has the limits on questions. `keeps_text` says whether texts stay when a question is settled. With `many`,
     this process works for many installations. `clock` is monotonic. `lane` returns the name of the lane in which a
-    question's first call waits, None if the question asks no service, and `lanes` saves the lane. After `wait_seconds`
-    without a turn in its lane, a question is answered by another service.
+    question's first call waits, None if the question asks no service, and `lanes` saves the lane. A question that would
+    wait longer than `wait_seconds` for its turn is answered by another service, if one can stand in.
     """
 
     def __init__(
@@ -425,11 +425,11 @@ class QuestionStore:
         self._clock = clock
 
     async def insert(self, question: NewQuestion) -> Insertion:
-        """Write a question and its job in one transaction, if it is new and within its asker's and thread's limits.
+        """Write a question and its job in one transaction, if it is new and within the limits.
 
-        If the question repeats an earlier one that is still open, the earlier one is closed, since its answer may not
-        cover the new question. An open question of an earlier version of the same message is closed, too. A version
-        that arrives after a later version, after the deletion of the message, or after the answer is a duplicate.
+        An earlier question that this one asks `again` is closed if it is still open, since its answer may not cover the
+        new question. An open question of an earlier version of the same message is closed, too. A version that arrives
+        after a later version, after the deletion of the message, or after the answer is a duplicate.
         Characters that Postgres or UTF-8 cannot store are removed or replaced. People are served in turns: the more
         questions a person has in the queue, the more rounds of the queue the person's next question waits.
         """
@@ -461,7 +461,7 @@ class QuestionStore:
         return replace(question, queue=lane)
 
     async def twin_place(self, question: NewQuestion) -> Place | None:
-        """Return the place in the queue of this person's same question if it waits already, otherwise None."""
+        """Return the place in the queue of the same question if this person already waits for it, otherwise None."""
         values = vars(question) | {"text": storable(question.text)}
         row = await self._pool.fetch_one(queries.TWIN, values)
         return (await self.places([row["id"]])).get(row["id"]) if row and row["id"] else None
@@ -481,7 +481,10 @@ class QuestionStore:
         return row is not None and row["taken"]
 
     async def rate_wait(self, question: NewQuestion | Asker) -> RateWait | None:
-        """Return how long a question that came too fast has to wait, and why; None if it need not wait any longer."""
+        """Return how long a question that came too fast has to wait, and why; None if no limit is recorded.
+
+        The seconds are negative if the wait is over.
+        """
         row = await self._pool.fetch_one(queries.RATE_WAIT, vars(question) | vars(self._share))
         return RateWait(**row) if row and row["seconds"] else None
 
@@ -636,9 +639,9 @@ class QuestionStore:
         return await self._changed(queries.BEGIN_PART, row, part=part, uses=uses, unconfirmed=unconfirmed)
 
     async def settle(self, row: QuestionRow, state: str, *, job: int | None) -> Settled | None:
-        """Close a question as answered, failed or expired, remove its job, and give its place to a waiting question.
+        """Close a question in a state such as "answered", remove its job, and give its place to a waiting question.
 
-        Return None if another worker has claimed the question, or if it is already closed in another way.
+        Return None if another worker has claimed the question, or if it is already closed in another state.
         """
         values = {"id": row.id, "attempt": row.claim, "state": state, "job": job}
         closed = await self._pool.fetch_one(self._settle_query, values | self._next_limits, prepare=True)
@@ -668,7 +671,7 @@ class QuestionStore:
         await self._pool.execute(queries.CLEARED, {"id": left.row.id, "since": left.since})
 
     async def delete(self, question_id: UUID) -> None:
-        """Delete a closed question and all its rows."""
+        """Delete a closed question, with its rows in other tables."""
         await self._pool.execute(queries.DELETE, {"id": question_id})
 
     async def question_of_streams(self, channel_id: str, streams: Sequence[str], *, team_id: str) -> QuestionRow | None:
@@ -711,7 +714,7 @@ class QuestionStore:
         """Enqueue the questions that are open or must be cleared up, but have no job; return their number.
 
         Before that, release waiting questions whose turn has come, and move questions that would wait too long to
-        `OVERFLOW`. Must run in the transaction that holds the lock of the sweep.
+        `OVERFLOW`. Must run in the transaction that holds the lock of `queries.SWEEPING`.
         """
         await connection.execute(queries.RELEASE, vars(self._share))
         await connection.execute(queries.OVERFLOWING, {"wait_seconds": self._wait_seconds})
@@ -729,9 +732,9 @@ class QuestionStore:
 
     @property
     def _next_limits(self) -> dict[str, int]:
-        """Return the values that select the next question.
+        """Return the parameters of a statement that gives the place of a closed question to a waiting question.
 
-        `behind` is the number of rounds that the next question waits, behind the person's other questions in the queue.
+        `behind` is how many rounds of the queue that question waits, behind the person's other questions.
         """
         return vars(self._share) | {"behind": max(0, self._share.queued_per_person - 1)}
 

@@ -32,7 +32,10 @@ _BAD = """
 
 
 async def ratings_of_team(pool: Pool, team_id: str) -> Feedback:
-    """Return the ratings of a workspace's answers in the last `FEEDBACK_DAYS` days, the most rated first."""
+    """Return a workspace's ratings of the last `FEEDBACK_DAYS` days by provider and effort, the most rated first.
+
+    Badly rated questions are listed only if their askers agreed, the newest first.
+    """
     values = {"team_id": team_id, "days": FEEDBACK_DAYS, "most": LISTED_BAD}
     async with pool.connection() as connection:
         ratings = await (await connection.execute(_RATINGS, values)).fetchall()

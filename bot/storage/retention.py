@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 600.0
 SWEEP_AT_ONCE_SECONDS = 30.0
-"""The pause between two sweeps if no text is kept at all."""
+"""The pause between two sweeps if `days` is 0. A sweep deletes all outdated texts."""
 
 START_SECONDS = 5.0
 """How long the first sweep waits after a start, so that waiting questions are answered first."""
@@ -44,7 +44,7 @@ class Retention:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def run(self) -> None:
-        """Sweep repeatedly until cancelled."""
+        """Delete outdated texts repeatedly until cancelled."""
         await self.sleep(START_SECONDS)
         while True:
             try:

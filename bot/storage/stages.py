@@ -20,7 +20,7 @@ from perplexity.types import JSON
 log = logging.getLogger(__name__)
 
 RUN_SECONDS = 20.0
-"""How long to try to record a run if the database is unavailable. The run's own time passes meanwhile."""
+"""How long to try to record a run if the database is unavailable. The time limit of the stage passes meanwhile."""
 
 _GET = """
     SELECT run_id, result, extract(epoch FROM clock_timestamp() - begun_at)::float8 AS age

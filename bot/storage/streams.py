@@ -23,7 +23,10 @@ For each answer that is shown by edits, one of the edits is reserved for its fin
 """
 
 STATUS_EDITS_PER_MINUTE = 20
-"""After at most this many edits in a minute, progress is no longer shown. The remaining edits are for text."""
+"""After this many edits in a minute, progress is no longer shown; the remaining edits are for text.
+
+If many answers share the edits, the number is lower.
+"""
 
 WINDOW_SECONDS = 61
 """A minute and one more second, since calls can overtake each other on their way to Slack."""
@@ -61,7 +64,7 @@ _OURS = """
 
 
 def _take(column: LiteralString, limit: LiteralString, *, sharing: LiteralString) -> LiteralString:
-    """Return the statement that takes one call, and records how many characters were shown before that call.
+    """Return the statement that counts one call if `limit` allows it, and saves the number of characters shown so far.
 
     `sharing` is a query that counts, as `answers`, the answers that share these calls. `limit` is an SQL expression
     that may use `answers`.
@@ -120,7 +123,10 @@ START = f"""
         WHERE id = %(id)s AND EXISTS (SELECT FROM taken))
     SELECT EXISTS (SELECT FROM ours) AS ours, (SELECT reserved FROM taken) AS reserved
 """
-"""Take a start and reserve its stop, and record that a message with an unknown `ts` may exist from now on."""
+"""Count the start of a stream if the limits allow it, and reserve the call that stops the stream.
+
+Also record that a message with an unknown `ts` may exist from now on.
+"""
 
 STARTED = """
     UPDATE questions SET streams = %(streams)s
@@ -160,7 +166,10 @@ class StreamLog:
         self._pool = pool
 
     async def start(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, datetime | None]:
-        """Take the call that starts a stream; if granted, also return the time until which its stop is reserved."""
+        """Count the start of a stream, if the limits allow it; return the permit, and until when its stop is reserved.
+
+        The time is None if the start is not granted.
+        """
         found = await self._one(START, row, shown=shown)
         if not found.get("ours"):
             return CallPermit.LOST, None
@@ -180,20 +189,20 @@ class StreamLog:
         return _share(await self._one(APPEND, row, shown=shown), APPENDS_PER_MINUTE)
 
     async def edit(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
-        """Take an edit that shows text; also return the seconds to wait before the same answer's next edit."""
+        """Count an edit that shows text, if allowed; return the permit, and the seconds before the next one."""
         return _share_of_edits(await self._one(EDIT, row, shown=shown))
 
     async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
-        """Take an edit that shows progress; also return the seconds to wait before the same answer's next edit."""
+        """Count an edit that shows progress, if allowed; return the permit, and the seconds before the next one."""
         return _share_of_edits(await self._one(EDIT_STATUS, row, shown=shown))
 
     async def edit_progress(self, row: QuestionRow) -> float | None:
-        """Take an edit that shows progress; return the seconds to wait before the next, None if no edit was granted."""
+        """Count an edit that shows progress, if allowed; return the seconds before the next one, None if refused."""
         permit, pause = await self.edit_status(row, shown=0)
         return pause if permit is CallPermit.GRANTED else None
 
     async def final_edit(self, row: QuestionRow) -> None:
-        """Count the edit that was kept for the text of the finished answer."""
+        """Count the edit that is reserved for the text of the finished answer."""
         await self._pool.execute(FINAL_EDIT, {"team_id": row.team_id}, prepare=True)
 
     async def ended(self, row: QuestionRow, streams: Sequence[str], *, shown: int, reserved: datetime | None) -> None:
