@@ -1,4 +1,4 @@
-"""Tells a workspace's admins, in direct messages, about events that they did not ask for."""
+"""Sends a workspace's admins notices that they did not request, as direct messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clearing up after questions that were closed from outside: stopped, withdrawn, or asked again."""
+"""Clearing up after questions that others than their workers closed: stopped, withdrawn, or asked again."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ CLAIMED_AND_CLOSED = 2
 class ClearUp:
     """Removes the remains of a closed question, in Slack and at the services.
 
-    These actions close a question from outside, and set `uncleared_since` in the same transaction: a click on Stop,
+    These actions, not a worker, close a question, and set `uncleared_since` in the same transaction: a click on Stop,
     Slack's own stop, an edit, "Ask again", the deletion of the question's message, the erasure of its asker's data. The
     deletion of a message that was already answered sets `uncleared_since`, too. The worker that loses the question
-    clears up. If no worker had claimed the question, or its worker dies, the sweep enqueues the question again, and the
-    worker that finds it closed clears up.
+    clears up. If no worker had claimed the question, or its worker dies, `JobQueue.recover_stalled` enqueues it again,
+    and the worker that finds it closed clears up.
 
     - Its background runs are cancelled.
     - Its streams are ended, including one whose start got no clear reply. The streams of a withdrawn question are
@@ -50,7 +50,7 @@ class ClearUp:
 
     A step that Slack or a service refuses for good counts as done. If Slack or a service is unavailable or busy, all
     steps, which are safe to repeat, are repeated after a pause. The pause is as long as the time since the question was
-    closed, but at most an hour, unless Slack asks for a longer one. After a day, the clear-up is given up.
+    closed, from 3 seconds to an hour, or longer if Slack asks for it. After a day, the clear-up is given up.
     """
 
     questions: QuestionStore

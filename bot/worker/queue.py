@@ -48,22 +48,22 @@ HEARTBEAT_AGAIN_SECONDS = 0.5
 
 STALLED_AFTER_SECONDS = 9.0
 RECOVERY_SECONDS = 3.0
-"""The pause between two sweeps.
+"""The pause between two checks for dead workers.
 
-Heartbeat, silence and sweep together bring a dead worker's questions back within 15 seconds.
+A dead worker's jobs are requeued within 15 seconds: `HEARTBEAT_SECONDS`, `STALLED_AFTER_SECONDS` and this pause.
 """
 
 MAX_GAP_SECONDS = 2 * RECOVERY_SECONDS + 1
-"""After a longer gap between two sweeps, this process cannot know whether workers were alive in between."""
+"""After a longer gap between two checks, this process cannot know whether workers were alive in between."""
 
 POLL_SECONDS = 0.5
 """The longest pause between two checks for jobs, since a notice of a new job can be missed during a check."""
 
 SPREAD = 0.3
-"""The share of the pause `POLL_SECONDS` that is random.
+"""The largest share of `POLL_SECONDS` by which the pause is shortened at random.
 
-At most a tenth of this number, in seconds, is added to a wait for a turn. Without a random part, the same one of two
-processes with the same pace would always be first.
+A wait for a turn is lengthened at random by up to 0.03 seconds, a tenth of this number. Otherwise, of two processes
+with the same pace, the same one would always be first.
 """
 
 TAKEN_AT_ONCE = 8
@@ -74,7 +74,7 @@ MAX_PAUSE_SECONDS = 1.0
 FOREVER_SECONDS = 1e9
 
 NO_WORKER = 0
-"""The id of the worker, as it is reported for jobs that have no worker."""
+"""The worker's id that `_HEARTBEATS` returns for jobs without a worker."""
 
 STOP_SECONDS = 3.0
 """How long a stopping worker may take to return its jobs after `drain_seconds`; the database may be unavailable."""

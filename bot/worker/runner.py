@@ -81,10 +81,10 @@ _INTERRUPTED = N_(
 _INTERNAL_ERROR = N_("Sorry, something went wrong on my side. I’ve kept your question, so you can try again.")
 
 BUDGET_TRIES = 30
-"""How often a question is tried again if its calls cannot be reserved: about ten minutes long, with the pauses."""
+"""How often a question is tried again if its calls cannot be reserved; with the pauses, for about ten minutes."""
 
 ASK_AFTER_SECONDS = 2 * 3600.0
-"""An older message is answered only after its asker has confirmed that an answer is still wanted."""
+"""A message older than this is answered only after its asker has confirmed that an answer is still wanted."""
 
 
 COMMAND_SURFACES = frozenset({"slash", "click"})
@@ -171,7 +171,7 @@ class CommandRunner:
     async def refused(self, row: QuestionRow) -> Outcome | None:
         """Return the outcome of a question whose asker may not ask in this channel; None if the asker may.
 
-        A digest's command checks its owner itself, and sends the owner a direct message.
+        For a digest, the command itself checks the digest's owner, and sends the owner a direct message.
         """
         channel = row.preferences.channel
         if row.surface == DIGEST_SURFACE or self.commands[row.command].for_everyone:

@@ -61,9 +61,9 @@ class QuestionWorker:
 
     `admission` decides whose questions are answered, and `runner` runs the commands of questions. `progress_of` returns
     the display of a question's progress; `take_edit` counts the edits of this display against the workspace's limit.
-    `live` shows the text of answers while it is written. `clear_up` removes the remains of questions that were closed
-    from outside. `home_changed` updates a person's home tab. `enter` makes the task act for a question's workspace, and
-    returns False if the app is not installed there.
+    `live` shows the text of answers while it is written. `clear_up` removes the remains of questions that others than
+    their workers closed. `home_changed` updates a person's home tab. `enter` makes the task act for a question's
+    workspace, and returns False if the app is not installed there.
     """
 
     questions: QuestionStore
@@ -113,7 +113,7 @@ class QuestionWorker:
         return language_of(row.preferences.channel.language)
 
     async def _clear_up(self, question_id: UUID, *, lost: QuestionRow | None = None, noted: bool = False) -> None:
-        """Remove the remains of a question closed from outside. Raises NotClearedUp, and `NotOurs`.
+        """Remove the remains of a question that others than its worker closed. Raises NotClearedUp, and `NotOurs`.
 
         `lost` is the question if this worker had claimed it. If its asker's data have been erased since, the question
         counts as withdrawn.
@@ -264,7 +264,7 @@ class QuestionWorker:
 
     @asynccontextmanager
     async def _left_if_lost(self, live: LiveAnswer) -> AsyncIterator[None]:
-        """End the display of an answer if the question is lost in the block; the text that is visible stays."""
+        """End the display of an answer if the claim is lost in the block; the visible text stays."""
         try:
             yield
         except ClaimLost as lost:
