@@ -81,7 +81,7 @@ SHOWN = "command"
 MESSAGE_CUT = N_("Only the first {count} characters are included. Change or shorten them as you like.")
 
 LAST_CHOICE_SECONDS = 0.4
-"""How long opening waits for the person's last choices."""
+"""How long opening the modal waits for the person's last choices and settings."""
 
 
 def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:

@@ -81,7 +81,7 @@ def modal(
 
 
 async def open_modal(context: ListenerContext, trigger_id: str, view: View, *, on_top: bool = False) -> str | None:
-    """Open a modal, `on_top` of the one that was clicked; return a sentence for the person if this failed."""
+    """Open a modal, with `on_top` above the clicked modal; return a sentence for the person if this failed."""
     opened = await show_modal(context, trigger_id, view, on_top=on_top)
     return opened if isinstance(opened, str) else None
 

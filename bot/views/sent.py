@@ -67,8 +67,8 @@ async def open_sent(click: Click, context: ListenerContext) -> ClickReply | None
 def sent_blocks(sent: SentRequests, *, question: str = "", interrupted: int = 0) -> list[Block]:
     """Return the blocks of a modal with a question's requests; if not all blocks fit, a note replaces the last ones.
 
-    The question comes first, unless something was redacted. `interrupted` is how often the work on the question was
-    interrupted; after an interruption, requests may appear twice.
+    The question comes first, unless something was left out of the requests. `interrupted` is how often the work on the
+    question was interrupted; after an interruption, requests may appear twice.
     """
     count = len(sent.requests) + sum(sent.not_kept.values())
     facts = [ngettext("{count} request", "{count} requests", count), left_out_text(sent.left_out)]

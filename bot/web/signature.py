@@ -239,4 +239,4 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "response_urls": _is_list,
     "value": _is_text,
 }  # fmt: skip
-"""The check of each field, by the field's name; a field is checked at any depth of a request."""
+"""The check of each field, by the field's name, in the body and in every object that these fields contain."""

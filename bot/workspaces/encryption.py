@@ -36,7 +36,7 @@ class KeyRing:
         return cls(current=_name(keys[0]), _ciphers={_name(key): AESGCM(key) for key in keys})
 
     def encrypt(self, secret: str, *, place: str) -> str:
-        """Return the ciphertext of a secret, which only the same `place` can decrypt."""
+        """Return the ciphertext of a secret, which can be decrypted only with the same `place`."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         data = nonce + self._ciphers[self.current].encrypt(nonce, secret.encode(), place.encode())
         return f"{VERSION}.{self.current}.{base64.b64encode(data).decode()}"

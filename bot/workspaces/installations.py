@@ -96,7 +96,7 @@ _NOT_REFRESHED = "UPDATE installations SET refresh_error = %(error)s WHERE id = 
 class Installed:
     """One installation, decrypted.
 
-    `seconds_left` is for how long the token was still valid when it was read, None for a token without an end.
+    `seconds_left` is how many seconds the token was still valid when it was read; None if it does not expire.
     `provider_keys` are the workspace's own keys for search services, by the service's name.
     """
 
@@ -284,6 +284,6 @@ def identity_of(installation: Installation) -> Identity:
 
 
 def _seconds_left(installation: Installation) -> int | None:
-    """Return for how many seconds a new token is valid, None for a token without an end."""
+    """Return how many seconds a new token is valid; None if it does not expire."""
     at = installation.bot_token_expires_at
     return None if at is None else max(0, int(at - installation.installed_at))

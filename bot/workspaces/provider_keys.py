@@ -15,8 +15,8 @@ AGENT, AGENT_MODEL = "agent", "Agent"
 def addresses(settings: Settings) -> Mapping[str, str]:
     """Return, by name, the addresses of the services with a key in `settings`; workspaces may set own keys for these.
 
-    The service of the agent's model is included as `AGENT` if the agent is set up, unless a search service has the same
-    address; the agent then uses the key for this search service.
+    The service of the agent's model is included as `AGENT` if the agent is set up. If a search service has the same
+    address, it is left out, and the agent uses the key for that search service.
     """
     found = {
         name: settings.provider_base_urls[name].rstrip("/")

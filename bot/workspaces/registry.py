@@ -59,7 +59,10 @@ WATCH_SECONDS = 2.0
 """How often a process checks for installations that another process has closed."""
 
 CLEAN_UP_SECONDS = 60.0
-"""How often the work of a closed workspace is stopped and deleted again, for questions that arrived late."""
+"""How often the clean-up after a closed workspace is repeated, for questions that arrived late.
+
+Tokens that end soon are looked for at the same interval.
+"""
 
 CLOSED_LATELY_SECONDS = 86_400.0
 """The clean-up is repeated until the workspace has been closed for this long.
@@ -87,11 +90,12 @@ class _Kept:
 
 @dataclass(kw_only=True)
 class Workspaces:
-    """The installations of this app. `allowed` are the ids that may have it; `clock` is monotonic.
+    """The installations of this app. `clock` is monotonic.
 
-    `exchange` sends a refresh token to Slack; `takes` returns whether Slack still accepts a token, and raises
-    TokenUnchecked if Slack does not say. `cancel_runs` cancels background runs. `services` are the addresses of the
-    search services that accept a workspace's own key, by name.
+    `allowed` are the ids of the workspaces and organizations that may have the app. `exchange` sends a refresh token to
+    Slack; `takes` returns whether Slack still accepts a token, and raises TokenUnchecked if Slack does not say.
+    `cancel_runs` cancels background runs. `services` are the addresses of the search services that accept a workspace's
+    own key, by name.
     """
 
     installations: Installations

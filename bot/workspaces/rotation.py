@@ -41,7 +41,7 @@ BATCH = 50
 class Rotation:
     """The result of encrypting every secret with the first key.
 
-    `changed` is the number of secrets that were encrypted again, `current` of those that already had the first key.
+    `changed` is the number of secrets that were encrypted again, `current` the number that already had the first key.
     `unreadable` are the places of the secrets that cannot be decrypted. `recorded` are the ids of the workspaces and
     organizations in whose audit logs the change is recorded.
     """
