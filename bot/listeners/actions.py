@@ -67,7 +67,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
 
 async def retry_question(click: Click, context: ListenerContext) -> ClickReply | None:
-    """Ask the clicked question again, or, if the button is `PAST_WEEK`, for the past week; only its asker may click.
+    """Ask the clicked question again, for the past week if the button is `PAST_WEEK`; only its asker may click.
 
     Several clicks ask the question only once. If it cannot be asked, the reply says why. Otherwise, there is usually no
     reply, since the new answer replaces the clicked message.
@@ -208,7 +208,7 @@ def asks_below(rewrite: Rewrite, told: str) -> Handler:
     """Return a handler for clicks that ask a new question, whose answer comes below the clicked answer.
 
     The person who clicks is the asker. `told` is the reply to a click outside of a thread, with `{}` in place of the
-    quoted question. The answer does not replace this reply, so the reply has no button and promises nothing.
+    quoted question. The answer does not replace this reply, so the reply has no button and promises no answer.
     """
 
     async def ask(click: Click, context: ListenerContext) -> ClickReply | None:

@@ -52,7 +52,9 @@ async def ask_in_direct_message(
     action: str = "",
     asked: Callable[[UUID], Coroutine[Any, Any, None]] | None = None,
 ) -> BegunThread | str:
-    """Ask a question below `root`, a message that the app posts to a person; return the thread, or a problem.
+    """Ask a question below `root`, a message that the app posts to a person.
+
+    Return the thread, or a text that says why the question was not asked.
 
     `text` is what follows the command's name, escaped as Slack escapes what people type. `key` identifies the source of
     the question, such as a view: the same key asks only one question, but may be used again after a problem. If the

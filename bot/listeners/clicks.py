@@ -1,4 +1,4 @@
-"""A click on a button or a choice in a menu, handled in time for its acknowledgement; the files that clicks ask for."""
+"""Handles clicks on buttons and menus in time for their acknowledgement, and sends the files that clicks ask for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ REPLY_SECONDS = 0.5
 DATABASE_SECONDS = 1.6
 """How long a click waits for the database.
 
-Together with `REPLY_SECONDS`, this is short enough to acknowledge the click within 2.5 of Slack's 3 seconds.
+This leaves time to send the reply (`REPLY_SECONDS`) before the acknowledgement, which Slack expects in three seconds.
 """
 
 
@@ -182,7 +182,7 @@ class Click(Interaction):
 class ClickReply:
     """The reply to a click, shown only to the user who clicked or, if it `replaces`, in place of the clicked message.
 
-    `after` is called after the reply was sent.
+    `after` is called when the reply is sent, or has taken too long.
     """
 
     message: OutgoingMessage

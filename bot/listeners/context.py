@@ -45,7 +45,7 @@ class ListenerContext:
     """Runs work in the background, after the acknowledgement."""
 
     home_opened: Callable[[str, str, str], None]
-    """Shows a person of a workspace the home tab, with a notice, and keeps it up to date from now on."""
+    """Shows the home tab, given a workspace, a person and a notice; keeps the tab up to date from now on."""
 
     home_changed: Callable[[str, str, str], None]
     """Shows the home tab again, with a notice, to a person who has it open."""

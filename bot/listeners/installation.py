@@ -1,4 +1,4 @@
-"""The Bolt app, and the installation in a workspace: which requests are refused, and the installation's end."""
+"""Builds the Bolt app, refuses requests that are not for the installation, and follows the installation to its end."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FindWorkspace = Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]]
-"""Finds which of many installations a request is for; None if it is for none of them. Raises database errors."""
+"""Returns the installation that a request is for; None if there is none. Raises database errors, and Undecryptable."""
 
 
 APP_RATE_LIMITED = "app_rate_limited"
@@ -100,7 +100,7 @@ def register(
     find_workspace: FindWorkspace | None = None,
     tell: TellAdmins,
 ) -> None:
-    """Listen to the installation's end and to reports of dropped events; refuse requests of other workspaces or apps.
+    """Listen to the installation's end and to reports of dropped events; refuse what `Installation.refusal` refuses.
 
     `find_workspace` is set if the process has many installations.
 
@@ -192,7 +192,7 @@ def limit_text(since: datetime) -> str:
 
 
 START_SECONDS = 3.0
-"""How long the start waits for auth.test; without a reply, the app starts anyway."""
+"""How long the start waits for the database and auth.test; without a reply, the app starts anyway."""
 
 REFRESH_SECONDS = 2.0
 """How often a process checks the database for a removal or reinstallation of the app that another process recorded."""
@@ -333,7 +333,7 @@ class Installation:
     async def _clean_up(self, row: WorkspaceRow) -> None:
         """Stop work after the installation's end, and delete texts if the app was uninstalled.
 
-        `run` repeats this each minute, since questions may still be saved late.
+        While the workspace is closed, `run` repeats this each minute, since questions may still be saved late.
         """
         runs = await self.workspaces.stop_work(row.identity) if row.state != OPEN else ()
         if runs:
@@ -346,7 +346,7 @@ class Installation:
 def closed_state(body: Mapping[str, Any]) -> str | None:
     """Return the state of the workspace after one of Slack's events; None if the event changes nothing.
 
-    Only a revoked bot token counts, since the app has no tokens of users.
+    Among revoked tokens, only a bot token counts, since the app has no tokens of users.
     """
     event = body.get("event")
     kind = event.get("type") if isinstance(event, Mapping) else None

@@ -65,8 +65,7 @@ MAX_FILE_NAME = 200
 class MessageEvent:
     """A message to the app: its place, its author, and its text without the mention.
 
-    A `follow_up` is a reply in a channel that does not mention the app, and does not begin with a mention of someone
-    else.
+    A `follow_up` is a reply in a channel; it does not mention the app or begin with a mention of someone else.
     """
 
     surface: Literal["mention", "follow_up", "im"]
@@ -121,7 +120,7 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
     find = partial(context.questions.question_of_streams, channel, named, team_id=RequestOrigin.from_body(body).team_id)
 
     async def find_twice() -> QuestionRow | None:
-        """Find the question whose answer is in these streams; a new stream may not be recorded yet."""
+        """Find the question whose answer is in these streams; try twice, since a new stream may not be recorded yet."""
         if (row := await find()) is not None:
             return row
         await asyncio.sleep(RECORDED_SECONDS)
@@ -231,7 +230,7 @@ async def _receive_question(
 
 
 async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
-    """Close the question of a deleted message, or have its answer withdrawn. Raises database errors."""
+    """Close the question of a deleted message, or let a worker delete its answer. Raises database errors."""
     closed = await context.questions.withdraw(
         message.delivery_key,
         team_id=message.team,
@@ -427,7 +426,7 @@ MAX_MESSAGE = 1_000
 
 
 def choose_prompts(asked: Sequence[str], examples: Sequence[SuggestedPrompt] = EXAMPLES) -> tuple[SuggestedPrompt, ...]:
-    """Return a person's newest different questions as suggestions, or the examples if there are too few.
+    """Return a person's newest questions as suggestions, each question once; or the examples if there are too few.
 
     `asked` are the person's questions, the newest first. Questions that differ only in case or spaces count as one.
     """

@@ -61,7 +61,7 @@ class ProviderStats:
 
 
 MAX_COMMENT = 500
-"""The most characters of a comment on an answer, as in Slack's form."""
+"""The most characters of a comment on an answer; the form in Slack has the same limit."""
 
 REASONS = {
     "wrong": N_("It is wrong"),
@@ -75,7 +75,7 @@ REASONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Rating:
-    """The ratings of a provider's answers at an effort; both names are empty for answers without a provider."""
+    """The ratings of a provider's answers at an effort; both fields are empty for answers without a provider."""
 
     provider: str
     effort: str

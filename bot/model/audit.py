@@ -25,7 +25,7 @@ _PERSON = re.compile(r"\b[UW][A-Z0-9]{7,20}\b")
 """A person's id in any text: https://docs.slack.dev/reference/objects/user-object"""
 
 _SHORT = re.compile(r"[UW][A-Z0-9]{1,20}")
-"""A person's id of any length; matched only against words in places that hold ids."""
+"""A person's id, even a very short one; matched only against words in places that hold ids."""
 
 _ASKERS = re.compile(r'(?<="askers": ")[^"]*')
 """The place for ids in the JSON of a channel's settings: the people who may ask, separated by spaces."""
@@ -104,7 +104,7 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class SigningKey:
-    """The key that signs heads; `stored` is whether it comes from the database, because the settings have no key."""
+    """The key that signs heads. `stored` is whether the database holds it, which is so if the settings have no key."""
 
     secret: bytes = field(repr=False)
     stored: bool = False
@@ -120,7 +120,7 @@ class SigningKey:
         return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()
 
     def has_signed(self, head: Head, signature: str) -> bool:
-        """Return whether this key made a signature."""
+        """Return whether a signature of a head was made with this key."""
         return hmac.compare_digest(self.sign(head), signature)
 
 

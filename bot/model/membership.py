@@ -328,7 +328,7 @@ def _text(body: Mapping[str, Any], name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """A person in a conversation of a workspace; `question_id` is None for a form's calls before there is a question.
+    """A person in a conversation of a workspace. `question_id` is None for calls that a form makes before asking.
 
     `claim` is the claim of the worker that answers the question; None without a question.
     """

@@ -116,7 +116,7 @@ OPEN = frozenset({"received", "working", "delivering"})
 """The states of a question that is not closed yet."""
 
 RECORDED = "Recorded example"
-"""The provider of a replayed answer: nobody asked the web, and nobody paid."""
+"""The provider's name in a recorded answer, for which no service was called."""
 
 CHANNEL_THREADS = frozenset({"mention", "follow_up"})
 """The surfaces whose questions are messages in channels, answered in their threads for everyone there."""
@@ -214,9 +214,9 @@ class Waits:
     """How long a question waits.
 
     `ahead` is the number of questions before it in the queue, and `people` the number of their askers, without the
-    question's own asker. A question is `waiting` if it is not in the queue yet, because enough questions of its asker
-    or workspace are; then the numbers are upper bounds. `seconds` is the approximate wait until the question's turn;
-    None if it needs no turn.
+    question's own asker. A question is `waiting` if it may not enter the queue yet, since the queue holds enough
+    questions of its asker or workspace; then the numbers are upper bounds. `seconds` is the approximate wait until the
+    question's turn; None if it needs no turn.
     """
 
     ahead: int = field(default=0, compare=False)

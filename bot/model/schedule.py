@@ -36,7 +36,7 @@ _ZONES = """
     Pacific/Auckland
 """
 ZONES = tuple(_ZONES.split())
-"""Time zones to choose from, from west to east: fewer than the 100 that a menu takes."""
+"""Time zones to choose from, from west to east: fewer than the 100 options that a menu allows."""
 
 
 @dataclass(frozen=True, kw_only=True)

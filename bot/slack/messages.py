@@ -131,7 +131,7 @@ TRANSIENT_ERRORS = SLACK_INTERNAL_ERRORS | {"service_unavailable", "request_time
 """Slack's transient errors."""
 
 RATE_LIMIT_ERRORS = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
-"""Slack's names for too many messages. https://docs.slack.dev/reference/methods/chat.postMessage#errors"""
+"""Slack's errors for too many calls or messages. https://docs.slack.dev/reference/methods/chat.postMessage#errors"""
 
 EVENT_TYPE = "answer_part"
 """The event type in the metadata of the app's messages.
@@ -196,7 +196,7 @@ class Chat:
     async def post_ephemeral(
         self, channel: str, user: str, message: OutgoingMessage, *, thread_ts: str | None
     ) -> PostResult:
-        """Post a message that only one member of a channel sees, and only in this session of Slack."""
+        """Post a message that only one member of a channel sees; it disappears when Slack is reloaded."""
         return await result_of(
             self._client.chat_postEphemeral(channel=channel, user=user, thread_ts=thread_ts, **_content(message))
         )

@@ -139,7 +139,7 @@ AUTH_ERRORS = frozenset({
 """Slack's errors for any call of an app that was removed from the workspace or has an invalid token."""
 
 RETRY_PAUSES = (1.0, 3.0)
-"""Seconds between the attempts to read a time zone, which a digest needs only once."""
+"""Seconds between attempts to read the time zone of a digest's owner, which is read only once."""
 
 PAGE_SIZE = 999
 """The most members that Slack returns at once."""
@@ -218,7 +218,7 @@ class SlackUsers:
         return Membership.NOT_FOUND if failed.error in USER_GONE_ERRORS else Membership.APP_REMOVED
 
     async def _is_member(self, channel_id: str, user_id: str) -> bool:
-        """Return whether a user is a member; True if there are too many members to know. Raises one of `FAILURES`."""
+        """Return whether a user is a member; True if the list is too long to read. Raises one of `FAILURES`."""
         read = self.client.conversations_members
         async for page in paginate(read, most=MAX_PAGES, channel=channel_id, limit=PAGE_SIZE):
             if page is None:
