@@ -161,7 +161,7 @@ def _label(message: OutgoingMessage) -> OutgoingMessage:
 
 
 def _mark(kept: object) -> object:
-    """Return the saved data of an answer or a page. Recorded data get the label, so that each copy shows it."""
+    """Return the data to save; add the label to a recorded answer or page, so that each copy shows it."""
     label = _(RECORDED_LABEL)
     match kept:
         case Answer(provider=provider) if provider == RECORDED:

@@ -77,7 +77,7 @@ Refuse = Callable[[web.Request], str]
 
 
 def guarded(handler: Handler, *rules: Refuse) -> Handler:
-    """Wrap a handler so that it answers only the requests that no rule refuses; the rules are asked in their order."""
+    """Wrap a handler so that it answers only the requests that no rule refuses; the rules are tried in order."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         reason = next(filter(None, (refuse(request) for refuse in rules)), "")
@@ -87,7 +87,7 @@ def guarded(handler: Handler, *rules: Refuse) -> Handler:
 
 
 def refuse_other_pages(request: web.Request) -> str:
-    """Refuse requests of other sites' pages; the playground's own page and programs without a browser are served."""
+    """Refuse requests that pages of other sites make; allow the playground's own page, typed addresses and programs."""
     may_read = request.headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
     return "" if may_read else ONLY_THE_PAGE
 

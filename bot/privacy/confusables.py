@@ -22,7 +22,7 @@ _ALIKE = dict(
         strict=True,
     )
 )
-"""Characters that look like an ASCII character. Unicode's compatibility form (NFKD) leaves nearly all of them as is."""
+"""Characters that look like an ASCII character. Unicode's compatibility form (NFKD) leaves nearly all unchanged."""
 
 _NOT_SEEN = frozenset({"Cf", "Mn", "Me"})
 """The Unicode categories of characters that are invisible, or visible only as a part of another character."""
@@ -117,7 +117,7 @@ def readings(text: str) -> Iterator[Reading]:
 def _characters(code: str) -> Iterator[tuple[str, int]]:
     """Yield the characters that a code encodes, each with the length of its part of the code.
 
-    A backslash before a sign encodes no character.
+    Yield nothing for a backslash that escapes a sign; the code is the backslash alone, which only marks the sign.
     """
     match code[0], code[1:2]:
         case "%", _:

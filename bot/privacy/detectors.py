@@ -17,7 +17,7 @@ from bot.privacy.confusables import Span
 class Kind:
     """A kind of redacted data: the label in its place, and the function that finds it.
 
-    `find` yields the places in plain letters.
+    `find` yields the spans of such data in a text of plain letters.
     """
 
     label: str
@@ -47,7 +47,7 @@ _BOOK = re.compile(r"ISBN(?:-1[03])?[: ]{0,2}$", re.IGNORECASE)
 _CARD = re.compile(r"(?<![\w+])(?<!\d\.)(?:2[ -]?[2-7]|[3-6][ -]?[0-9])")
 _CARD_NUMBER = re.compile(r"\d(?:(?:[ .,_/\t-]|[ \t]?\r?\n[ \t]?)?\d){12,18}")
 _CARD_GROUPS = re.compile(r"(?:4|5[1-5]|2[2-7]|3[47]|6[0-9])")
-"""The first digits of card numbers, for the issuers that are accepted everywhere."""
+"""The first digits of the card numbers of widely accepted issuers."""
 
 _ACCOUNT = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}")
 
@@ -110,7 +110,7 @@ def _is_rest(number: str, before: str) -> bool:
 
 
 def _is_book(number: str, before: str) -> bool:
-    """Return whether digits are an ISBN, by the check digit (ISO 2108) and by their form or the word before them."""
+    """Return whether a number is a ten-digit ISBN, by check digit (ISO 2108) and by its form or the word before it."""
     digits = [int(char) for char in number if char.isdigit()]
     return (
         len(digits) == 10
@@ -120,7 +120,7 @@ def _is_book(number: str, before: str) -> bool:
 
 
 def _cards(text: str) -> Iterator[Span]:
-    """Yield the places of numbers of 13 to 19 digits with a check digit; other digits may follow after a space."""
+    """Yield the spans of card numbers: 13 to 19 digits, the last a check digit; other digits may follow a separator."""
     start = 0
     while (begin := _CARD.search(text, start)) is not None:
         start = begin.start() + 1
@@ -157,7 +157,7 @@ def _luhn(digits: Sequence[int]) -> bool:
 
 
 def _accounts(text: str) -> Iterator[Span]:
-    """Yield the places of account numbers with check digits (ISO 13616) and ten or more digits; words may follow."""
+    """Yield the spans of account numbers with check digits (ISO 13616) and ten or more digits; words may follow."""
     start = 0
     while (found := _ACCOUNT.search(text, start)) is not None:
         start = found.start() + 1

@@ -111,7 +111,8 @@ def current_sent_log() -> SentLog | None:
 class SentRequests:
     """The requests sent for a question, in order, and the number of redactions of each kind in them.
 
-    `not_kept` maps a request's number, counted from 1, to how many requests after it were too long to save.
+    `not_kept` maps a request's number, counted from 1, to the number of requests after it that were not saved, since
+    all requests together were too long.
     """
 
     requests: tuple[SentRequest, ...] = ()
