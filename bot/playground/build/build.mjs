@@ -8,7 +8,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "static");
 const gate = join(here, "jsx-runtime.js");
 
-// Whatever creates an element does so through our gate; only the gate itself reaches React's own runtime.
+// All modules import our `jsx-runtime.js` in place of React's runtime; only that file itself imports React's.
 const throughTheGate = {
   name: "through-the-gate",
   setup(builder) {

@@ -1,4 +1,4 @@
-// Emoji by Slack's names. The few that the app itself uses are drawn here, so that they show where no emoji font is.
+// Emoji by Slack's names. The few that the app itself uses are drawn here, so that they show without an emoji font.
 import { get, has } from "node-emoji";
 
 export const EMOJI = /:([a-z0-9_+'-]+):/;

@@ -1,5 +1,5 @@
-// The gate: every element that the renderer makes passes here, whichever library makes it.
-// It puts our own text in the place of the library's and lets nothing remote or executable through.
+// Checks every element that the renderer makes, whichever library makes it: replaces the library's text components by
+// our own, and lets nothing remote or executable through.
 import { Fragment, jsx as create, jsxs as createAll } from "react/jsx-runtime";
 import { Text } from "./text.jsx";
 import { Markdown } from "./markdown.jsx";
@@ -21,7 +21,7 @@ function make(how, type, props, key) {
   return how(type, props, key);
 }
 
-// A button with an address opens it by script, so its address is checked here too.
+// A button with an address opens the address by script, so it is checked here, too.
 function withSafeUrl(props) {
   if (props.data?.type !== "button" || !props.data.url || isWeb(props.data.url)) return props;
   return { ...props, data: { ...props.data, url: undefined } };

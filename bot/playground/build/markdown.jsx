@@ -1,4 +1,4 @@
-// The `markdown` block. The library's own pads every line with spaces, which makes lists loose and code grow a margin.
+// The `markdown` block. The library's component pads every line with spaces, which loosens lists and indents code.
 import { useMemo } from "react";
 import ReactMarkdown from "react-markdown";
 import remarkGfm from "remark-gfm";
@@ -10,11 +10,11 @@ const COMPONENTS = {
   a: ({ href, children }) => <a href={href} target="_blank" rel="noreferrer noopener">{children}</a>,
   // Slack shows an image in a markdown block as a link to it.
   img: ({ src, alt }) => <a href={src} target="_blank" rel="noreferrer noopener">{alt || src}</a>,
-  // It scrolls sideways, which a keyboard can do only where it can be focused.
+  // A table scrolls sideways; the keyboard can scroll it only if it can have the focus.
   table: ({ children }) => (
     <div className="table" role="group" aria-label="Table" tabIndex={0} dir="auto"><table>{children}</table></div>
   ),
-  // What is inside must not have a direction of its own, or it would not count for that of the whole.
+  // The items inside have no direction of their own; if they had, `dir="auto"` would ignore their text.
   ul: ({ node, children, ...props }) => <ul {...props} dir="auto">{children}</ul>,
   ol: ({ node, children, ...props }) => <ol {...props} dir="auto">{children}</ol>,
   blockquote: ({ node, children, ...props }) => <blockquote {...props} dir="auto">{children}</blockquote>,

@@ -1,5 +1,5 @@
-// Slack's mrkdwn as a list of nodes. https://docs.slack.dev/messaging/formatting-message-text
-// The library hands it to a Markdown parser, which eats headings, rules and `[x](y)` that Slack shows as they are.
+// Parses Slack's mrkdwn into a list of nodes. https://docs.slack.dev/messaging/formatting-message-text
+// The library uses a Markdown parser instead, which loses headings, rules and `[x](y)`; Slack shows them as they are.
 
 import { nameOf } from "./names.js";
 
@@ -23,7 +23,7 @@ export function unescape(text) {
   return text.replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity]);
 }
 
-// Blocks: fenced code, quoted lines, everything else.
+// Returns the nodes of fenced code, of quoted lines, and of all other text.
 export function parse(text, { verbatim = false } = {}) {
   return text.split(/```\n?([\s\S]+?)\n?```\n?/).flatMap((part, index) => {
     if (index % 2) return [{ type: "pre", text: unescape(part) }];
@@ -64,7 +64,7 @@ function nodeOf([, code, target, label, bold, italic, struck, emoji, url], verba
   return verbatim ? null : { type: "link", url: unescape(url), children: [unescape(url)] };
 }
 
-// `<…>`: a mention, a date or a link; anything else is what it looks like.
+// Returns the node for `<…>`: a mention, a date or a link; anything else is shown as it is written.
 function special(target, label) {
   const shown = unescape(label ?? "");
   if (!/^(?:[@#!]|[a-z][a-z0-9+.-]*:)/i.test(target)) return `<${unescape(target)}>`;
@@ -75,7 +75,7 @@ function special(target, label) {
   return { type: "link", url, children: [shown || url] };
 }
 
-// A moment in the reader's own time zone and language; the fallback where it cannot be read.
+// Returns a moment in the reader's own time zone and language; the fallback if the date is malformed.
 // https://docs.slack.dev/messaging/formatting-message-text#date-formatting
 function momentOf(target, fallback) {
   const [, seconds, format = "", url] = target.split("^");
@@ -105,7 +105,7 @@ function shownAs(name, date) {
   return FORMATS[plain] && new Intl.DateTimeFormat(undefined, FORMATS[plain]).format(date);
 }
 
-// "today", "yesterday" or "tomorrow" in the reader's language; empty for any other day.
+// Returns "today", "yesterday" or "tomorrow" in the reader's language; empty for any other day.
 function nearby(date) {
   const midnight = (moment) => new Date(moment.getFullYear(), moment.getMonth(), moment.getDate()).getTime();
   const days = Math.round((midnight(date) - midnight(new Date())) / DAY_MS);

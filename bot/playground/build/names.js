@@ -1,8 +1,8 @@
-// What channels and people are called: where a text has their ids, Slack shows their names.
+// The names of channels and people, which Slack shows in place of their ids in a text.
 let channels = [];
 let users = [];
 
-// Both are lists of {id, name}.
+// `known` has two lists of {id, name}: `channels` and `users`.
 export function setNames(known) {
   ({ channels, users } = known);
 }

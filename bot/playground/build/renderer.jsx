@@ -1,4 +1,4 @@
-// What the page calls: blocks into an element, again whenever they change.
+// The functions that the page calls: `render` shows blocks in an element, first and after each change.
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
 import { Message } from "slack-blocks-to-jsx";

@@ -1,4 +1,4 @@
-// Text objects: `plain_text` as it is, with emoji; `mrkdwn` formatted.
+// Shows text objects: `plain_text` as it is, apart from emoji; `mrkdwn` with its formatting.
 import { Emoji, EMOJI } from "./emoji.jsx";
 import { parse } from "./mrkdwn.js";
 

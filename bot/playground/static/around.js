@@ -1,5 +1,5 @@
-// What Slack shows around the messages: the prompts that the app suggests, and what it does in a thread, with Slack's own
-// stop button.
+// The display around the messages: the prompts that the app suggests, and the app's status in each thread, with Slack's
+// own stop button.
 import { button, make } from "./dom.js";
 
 const prompts = document.querySelector("#prompts");

@@ -1,10 +1,10 @@
-// Ratings and menus of a message: the renderer draws their buttons, and what is chosen is followed here.
+// Ratings and menus of a message: the renderer draws their buttons, and this module handles the choices.
 import { attachMenu } from "./menu.js";
 
 const RATINGS = ".slack_blocks_to_jsx__feedback_buttons_element";
 const MENU = ".slack_blocks_to_jsx__overflow_menu_element";
 
-// `optionsOf` returns the options of a menu's node; `onChoose` gets the node and which of its choices it was, from 0.
+// `optionsOf` returns the options of a menu's node; `onChoose` gets the node and the index of the chosen option.
 export function attachMenus(body, { optionsOf, onChoose }) {
   for (const button of body.querySelectorAll(`${MENU} > button:not([aria-haspopup])`)) {
     const node = button.parentElement;
@@ -12,7 +12,8 @@ export function attachMenus(body, { optionsOf, onChoose }) {
   }
 }
 
-// Returns the rating that a button belongs to and which of the two it is. It stays pressed, as in Slack.
+// Returns the rating that a button belongs to, and the index of the button in it; marks the button as pressed. Returns
+// null for other elements.
 export function rated(target) {
   const chosen = target.closest(`${RATINGS} button`);
   if (!chosen) return null;

@@ -1,4 +1,4 @@
-// An answer's citations, such as [3], are one stop for the Tab key; the arrow keys go from one to the next.
+// The Tab key reaches only one of an answer's citations, such as [3]; the arrow keys go from one to the next.
 const MARKER = /^\[\d+\]$/;
 
 export function gatherCitations(body) {
@@ -26,7 +26,7 @@ document.querySelector("#messages").addEventListener("keydown", (event) => {
   links[keys[event.key]]?.focus();
 });
 
-// The citation that has the focus is the stop, and where the arrow keys go on from.
+// The citation that has the focus becomes the one that the Tab key reaches.
 document.querySelector("#messages").addEventListener("focusin", ({ target }) => {
   if (!target.matches?.("a.citation") || target.tabIndex === 0) return;
   for (const link of citationsIn(target.closest(".body"))) link.tabIndex = link === target ? 0 : -1;

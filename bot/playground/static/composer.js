@@ -1,4 +1,4 @@
-// Where a line is written: Enter sends, arrows go through the suggestions or through what was sent before.
+// The field in which a person writes: Enter sends, arrow keys go through the suggestions or the lines sent before.
 import { attachMenu } from "./menu.js";
 import { createSuggestions } from "./suggestions.js";
 
@@ -51,7 +51,7 @@ export function createComposer({ state, onSend, onShortcut }) {
     input.placeholder = `Message ${state.here.title}${state.here.is_im ? "" : ", or / for commands"}`;
   }
 
-  // Up at the start of an empty or recalled line goes back, Down comes forward again.
+  // Fills in an earlier line: in an empty or recalled line, Up goes to the line before it, Down to the line after it.
   function recall(step) {
     const next = place + step;
     if (next < 0 || next > sent.length) return;

@@ -1,10 +1,10 @@
-// The question whether a person is sure, which an element can ask before it does anything.
+// The confirmation dialog that an element can show before its action.
 import { render } from "./renderer.js";
 
 const dialog = document.querySelector("#confirm");
 const [deny, confirm] = dialog.querySelectorAll("footer button");
 
-// Resolves to whether to go on; an element without a question always does.
+// Resolves to whether the person confirms; to true if the element has no question.
 export function confirmed(question) {
   if (!question) return Promise.resolve(true);
   dialog.querySelector("h2").textContent = question.title.text;

@@ -1,4 +1,4 @@
-// Makes an element: what it has of its own are properties, the rest are attributes.
+// Makes an element; names that are no properties of the element become attributes.
 export function make(tag, properties, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(properties ?? {})) {

@@ -1,4 +1,4 @@
-// What a newcomer can press: questions to ask, or, where no key is set, recorded examples.
+// Buttons with example questions; if no key is set, buttons for recorded examples.
 import { button } from "./dom.js";
 
 const list = document.querySelector("#examples");
@@ -22,13 +22,13 @@ export function createExamples({ state, onPrompt }) {
     about.textContent = state.prompts.length ? RECORDED : usual;
   }
 
-  // A command's name may carry a prefix, so its end says which it is.
+  // The name of a command may have a prefix, so commands are compared by the end of the name.
   function lineOf(where, question) {
     const name = where === "@" ? `@${state.app}` : state.commands.find(({ name }) => name.endsWith(where))?.name;
     return name && `${name} ${question}`;
   }
 
-  // In an empty channel, and above the composer where the newest question got no answer.
+  // Shows the buttons in an empty channel; above the composer if the newest question failed and examples are recorded.
   function place({ empty, failed }) {
     outside.hidden = empty || !failed || !state.prompts.length;
     (outside.hidden ? inside : outside).append(list);

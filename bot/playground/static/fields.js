@@ -1,11 +1,11 @@
-// The interactive elements of a view: what each looks like, and what a person has entered into it.
-// A field is {node, control, read, write}: `control` takes the focus, `read` gives a raw value as the server takes it.
+// The interactive elements of a view: their appearance, and the values that a person has entered.
+// A field is {node, control, read, write}: `control` gets the focus, `read` returns the raw value for the server.
 import { button as made, make } from "./dom.js";
 import { attachMenu } from "./menu.js";
 import { render } from "./renderer.js";
 
-// `context` is {id, label, channels, people, onChange, onEnter, onPick}; `label` is the id of what names the field, if
-// any. Buttons and menus of options have no value: they report with `onPick` what was picked.
+// `context` is {id, label, channels, people, onChange, onEnter, onPick}; `label` is the id of the field's label, if it
+// has one. Buttons and overflow menus have no value: they pass the person's choice to `onPick`.
 export function createField(element, context) {
   const field = (MAKERS[element.type] ?? unknown)(element, context);
   field.control.id = context.id;
@@ -14,7 +14,7 @@ export function createField(element, context) {
   return field;
 }
 
-// The raw value of an element's state as the server reports it.
+// Returns the raw value in an element's state, which comes from the server.
 export function rawOf(state) {
   const value = Object.entries(state ?? {}).find(([name]) => name !== "type")?.[1];
   return Array.isArray(value) ? value.map((one) => one.value ?? one) : (value?.value ?? value ?? null);

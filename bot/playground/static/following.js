@@ -1,5 +1,5 @@
-// What stays in view while messages arrive and grow: the end of the channel, or the end of the thread that was written
-// in, but never so that what is to be read begins above. Anyone who scrolls away is left where they are.
+// Scrolls while messages arrive and grow, to the end of the channel or of the thread in which the reader wrote. The
+// first line of the message to read stays in view. After the reader has scrolled away, what is in view stays in view.
 const NEAR = 120;
 const newer = document.querySelector("#newer");
 
@@ -7,9 +7,9 @@ export function createFollowing(list) {
   let thread = null; // the `ts` of the followed thread's first message
   let end = true;
   let start = null; // the message whose first line stays in view
-  let asked = false; // whether that is what was just asked, or the first message after it; otherwise it is the newest
+  let asked = false; // whether `start` is the last question, or the first message after it; otherwise it is the newest
   let unseen = null; // the first message that arrived out of view
-  let ours = 0; // where we scrolled to last: any other place is the reader's own choice
+  let ours = 0; // where this module scrolled to last; at any other place, the reader has scrolled
 
   function follow(message) {
     [thread, end, start, asked] = [message.dataset.thread, isLast(message), message, true];
@@ -26,24 +26,24 @@ export function createFollowing(list) {
     if (newer.hidden) unseen = message;
   }
 
-  // What a person does is answered by the newest message.
+  // After a click or a submitted form, the newest message is the answer.
   function acted() {
     asked = false;
   }
 
-  // Keeps what is in view now where it is.
+  // Stops following, so that what is in view now stays in view.
   function stay() {
     [thread, end, start, ours] = [null, false, null, list.scrollTop];
   }
 
-  // Changes the list, and then shows what is followed, or else keeps what is being read where it is.
+  // Changes the list, then scrolls to the followed end; if none is followed, keeps the first message in view in place.
   function keep(change) {
     notice();
     const anchor = end || thread ? null : firstInView();
     const before = anchor?.getBoundingClientRect().top;
     const next = start?.nextElementSibling;
     change();
-    if (start && !start.isConnected) start = next; // it gave way to what follows it
+    if (start && !start.isConnected) start = next; // the message was removed, so the next one takes its place
     if (anchor?.isConnected) scrollTo(list.scrollTop + anchor.getBoundingClientRect().top - before);
     catchUp();
   }
@@ -54,7 +54,7 @@ export function createFollowing(list) {
     offer();
   }
 
-  // Says that there is something new, until it is in view.
+  // Shows the button for new messages until the first of them is in view.
   function offer() {
     if (!unseen?.isConnected || unseen.hidden || inView(unseen)) unseen = null;
     newer.hidden = !unseen;
@@ -78,7 +78,7 @@ export function createFollowing(list) {
     ours = list.scrollTop;
   }
 
-  // Notes where the reader went since we scrolled last.
+  // Notices whether the reader has scrolled since `scrollTo` did, and if so, decides what to follow.
   function notice() {
     offer();
     if (Math.abs(list.scrollTop - ours) < 2) return;
@@ -107,7 +107,7 @@ export function createFollowing(list) {
     return Boolean(at) && at.bottom > view.top && at.bottom < view.bottom + NEAR;
   }
 
-  // What is seen of a message is its name and a line at least.
+  // A message counts as in view if at least its author's name and a line can be seen.
   function inView(message) {
     const [view, at] = [list.getBoundingClientRect(), message.getBoundingClientRect()];
     return at.bottom > view.top && at.top + 50 < view.bottom;

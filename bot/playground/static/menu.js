@@ -1,4 +1,4 @@
-// A button that opens a menu: arrow keys go through the entries, Escape and Tab close it, the focus comes back.
+// A button that opens a menu: arrow keys go through the entries; Escape and Tab close the menu and focus the button.
 import { button as made, make } from "./dom.js";
 
 let opened = null; // {button, menu}
@@ -57,12 +57,12 @@ function dismiss() {
 function close() {
   if (!opened) return;
   const { button, menu } = opened;
-  opened = null; // first: removing the menu moves the focus out of it
+  opened = null; // first: removing the menu moves the focus, which calls `close` again
   menu.remove();
   button.setAttribute("aria-expanded", "false");
 }
 
-// Below the button, or above it where there is no room, and inside the window.
+// Places the menu below the button, or above it if there is no room below, and inside the window.
 function place(button, menu) {
   const at = button.getBoundingClientRect();
   const { width, height } = menu.getBoundingClientRect();

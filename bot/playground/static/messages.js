@@ -1,5 +1,5 @@
-// The list of messages: what arrives takes its place by `ts`, a thread's replies below its first message; what changes
-// changes in place.
+// The list of messages, in the order of their `ts`, with the replies of a thread below its first message. A message
+// that changes keeps its place.
 import { createExamples } from "./examples.js";
 import { attachMenus, rated } from "./choices.js";
 import { createFollowing } from "./following.js";
@@ -19,7 +19,7 @@ const CALM_MS = 4000; // the app edits a message that shows its progress every t
 export function createMessages({ state, onPrompt, onReply, onStop, onShortcut }) {
   const following = createFollowing(list);
   const examples = createExamples({ state, onPrompt });
-  let linked = null; // the key of a message that is to be revealed when it arrives
+  let linked = null; // the key of the message to reveal when it arrives
   const shown = new Map(); // "channel ts" -> {message, element}
 
   list.addEventListener("click", (event) => {
@@ -40,7 +40,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     node.ariaDisabled = null;
   }
 
-  // `at` says which choice of an element that has several.
+  // `at` is the index of the choice, if the element has several.
   async function send(node, at) {
     const { message, block, element } = elementOf(node);
     const { channel, ts, text, blocks, private: hidden } = message;
@@ -55,7 +55,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     return block && { message, block, element: holding(block, node.id) };
   }
 
-  // Returns whether the message has arrived since the page was opened, and was not known.
+  // Shows a change; returns whether its message is new: not shown before, and written after the page was opened.
   function change({ channel, ts, message }) {
     const key = `${channel} ${ts}`;
     const isNew = !shown.has(key) && Number(ts) * 1000 > performance.timeOrigin;
@@ -67,7 +67,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
       if (isNew && message && channel === state.channel) following.arrived(shown.get(key).element);
     });
     if (key === linked) reveal({ channel, ts });
-    // The button that was pressed may be gone with its message.
+    // The change may have removed the pressed button.
     if (hadFocus && !list.contains(document.activeElement)) list.focus({ preventScroll: true });
     if (isNew && message?.author === "you" && channel === state.channel) following.follow(shown.get(key).element);
     return isNew;
@@ -90,7 +90,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     attachMenus(body, { optionsOf: (menu) => elementOf(menu).element.options, onChoose: press });
   }
 
-  // A stream is read aloud when it ends, not at each word; a message that is edited, when it is left alone.
+  // Screen readers read a stream aloud when it ends, and an edited message when it has not changed for `CALM_MS`.
   function showLive(key) {
     const { message, element, calmAt } = shown.get(key);
     const line = element.querySelector(".live");
@@ -185,7 +185,7 @@ function choiceOf({ positive_button: positive, negative_button: negative, option
   return (positive ? [positive, negative] : options)?.[at]?.value;
 }
 
-// Action ids repeat across blocks, so the block is the one whose element the button is in.
+// Returns whether a block contains a button. Blocks may use the same action ids, so the ids alone do not tell.
 function encloses(block, button) {
   const element = button.closest("article").querySelector(`[id="${CSS.escape(block.block_id)}"]`);
   return element?.contains(button) ?? false;

@@ -1,4 +1,4 @@
-// The page: one state, one stream that changes it, and the parts that show it.
+// The page: its state, the stream of events that changes the state, and the parts that show it.
 import { createAround } from "./around.js";
 import { createComposer } from "./composer.js";
 import { createMessages } from "./messages.js";
@@ -15,7 +15,7 @@ const state = {
   get here() {
     return this.channels.find(({ id }) => id === this.channel);
   },
-  // The entries of a menu of shortcuts of one type, "global" or "message".
+  // Returns the entries of a menu with the shortcuts of one type, "global" or "message".
   entries(type, onPick) {
     const offered = this.shortcuts.filter((shortcut) => shortcut.type === type);
     return offered.map(({ name, callback_id: id }) => ({ label: name, onPick: () => onPick(id) }));
@@ -63,7 +63,7 @@ const heard = {
     document.body.dataset.ready = "yes";
   },
   change(change) {
-    const isNew = messages.change(change); // after a restart, all come again
+    const isNew = messages.change(change); // after a restart, the server sends every message again
     if (isNew && change.channel !== state.channel && change.message) sidebar.mark(change.channel);
   },
   around: around.change,
@@ -71,7 +71,7 @@ const heard = {
 };
 follow(heard, () => notice("The app cannot be reached. Trying again …"));
 
-// The message that the address names, as a permalink does; once.
+// Returns the place of the message that the address names, and removes it from the address; null if there is none.
 function linkedPlace() {
   const [, channel, seconds, rest] = /^#(\w+)-p(\d+)(\d{6})$/.exec(location.hash) ?? [];
   if (!state.channels.some(({ id }) => id === channel)) return null;

@@ -1,4 +1,4 @@
-// The channels, with a dot next to one that has something new.
+// The list of channels, with a dot next to each channel that has new messages.
 import { button, make } from "./dom.js";
 
 const list = document.querySelector("#channels");

@@ -1,8 +1,8 @@
-// The server's events. EventSource comes back by itself after a lost connection and says which event it saw last;
-// it gives up only when the server answers with an error, so then a new one is made.
+// The server's events. After a lost connection, EventSource connects again and names the last event that it has
+// received. It gives up only if the server answers with an error; then `follow` makes a new one.
 const RETRY_MS = 1500;
 
-// `on` has a function for the data of each event, by the event's name.
+// `on` maps the name of each event to a function that gets the event's data.
 export function follow(on, onLost) {
   const source = new EventSource("/playground/events");
   for (const [name, hear] of Object.entries(on)) {

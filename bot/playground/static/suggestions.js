@@ -1,4 +1,4 @@
-// What can be typed at the beginning of a line, above the composer: slash commands and the app's name.
+// Suggests, above the composer, what a line can begin with: slash commands and the app's name.
 import { make } from "./dom.js";
 
 const list = document.querySelector("#suggestions");
@@ -38,7 +38,7 @@ export function createSuggestions({ state, onPick }) {
 
   const hide = () => update("");
 
-  // Returns whether the key was for the list. Enter on a complete name sends it instead.
+  // Handles a key, and returns whether the list used it. If the name is complete, Enter is left to the composer.
   function key(event) {
     if (!found.length) return false;
     const complete = event.key === "Enter" && input.value === found[at].name;

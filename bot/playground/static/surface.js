@@ -1,14 +1,14 @@
-// The blocks of a view, and what was entered into them. A block that did not change keeps its node, so an update of the
-// view takes away neither the cursor nor what was typed.
+// The blocks of a view, and what a person has entered in them. A block that did not change keeps its node, so an update
+// of the view keeps the cursor and the typed text.
 import { confirmed } from "./confirm.js";
 import { make } from "./dom.js";
 import { createField, rawOf } from "./fields.js";
 import { discard, render } from "./renderer.js";
 
-// They scroll sideways, by keyboard too.
+// The selector of tables, which scroll sideways; they can have the focus, so the keyboard scrolls them, too.
 export const TABLES = ".slack_blocks_to_jsx__table";
 
-// `name` keeps the ids of two surfaces apart; `onPress` gets {block_id, action_id, value}.
+// `name` is the prefix of the ids in this surface; `onPress` gets {block_id, action_id, value}.
 export function createSurface(container, { state, name, onPress }) {
   let parts = new Map(); // block_id -> {json, node, fields: Map(action_id -> {field, type}), say}
 
@@ -24,7 +24,7 @@ export function createSurface(container, { state, name, onPress }) {
     if (had && !container.contains(document.activeElement)) (find(had) ?? container).focus();
   }
 
-  // Moves no node that has its place: one that is moved loses the focus.
+  // Moves only nodes that are not in their place, since a node that is moved loses the focus.
   function place(nodes) {
     nodes.forEach((node, at) => {
       if (container.children[at] !== node) container.insertBefore(node, container.children[at] ?? null);
@@ -88,7 +88,7 @@ export function createSurface(container, { state, name, onPress }) {
     const error = make("p", { id: `${id}-error`, className: "error", hidden: true, role: "alert" });
     node.append(hint, error);
     field.control.setAttribute("aria-describedby", `${hint.id} ${error.id}`);
-    // A group of checkboxes has no such attribute.
+    // ARIA does not allow `aria-required` for a group of checkboxes.
     if (!block.optional && field.control.role !== "group") field.control.setAttribute("aria-required", "true");
     return (text) => {
       error.textContent = text;
@@ -102,7 +102,7 @@ export function createSurface(container, { state, name, onPress }) {
     return { channels, people: state.people.map(({ id, name: text }) => ({ text: { text }, value: id })) };
   }
 
-  // An element of an input block says what happens only where the block asks for it.
+  // An element of an input block reports changes only if the block sets `dispatch_action`.
   function reactions(block, element, fields) {
     const press = async (value) => {
       if (await confirmed(element.confirm)) onPress({ block_id: block.block_id, action_id: element.action_id, value });
@@ -133,7 +133,7 @@ export function createSurface(container, { state, name, onPress }) {
     parts = new Map();
   }
 
-  // To the input that wants the focus, the first with an error, or the first of all.
+  // Focuses the first input with an error; without errors, the input with `focus_on_load`, or else the first input.
   function focus({ view, errors = {} }) {
     const inputs = view.blocks.filter(({ type }) => type === "input");
     const first =

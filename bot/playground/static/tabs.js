@@ -7,12 +7,12 @@ const home = document.querySelector("#home");
 const conversation = document.querySelector("#conversation");
 
 export function createTabs({ state }) {
-  let channel = null; // what is shown
+  let channel = null; // the id of the channel that is shown
 
   // Only the direct message has tabs, and only if the app has a home.
   function show() {
     list.hidden = !state.here.is_im || !state.home_tab;
-    if (channel !== state.channel) select("messages"); // and not after a lost connection
+    if (channel !== state.channel) select("messages"); // after a lost connection, the tab stays
     channel = state.channel;
   }
 

@@ -1,4 +1,4 @@
-// The modal, with its stack of views, and the home tab of the app: shown as the server says, pressed and submitted here.
+// The modal, with its stack of views, and the app's home tab: shows what the server sends, and sends what people enter.
 import { createSurface } from "./surface.js";
 import { post } from "./wire.js";
 
@@ -13,7 +13,7 @@ const [cancel, submit] = dialog.querySelectorAll("footer button");
 const home = document.querySelector("#home");
 
 export function createViews({ state, onSubmit }) {
-  let top = null; // the view that is seen
+  let top = null; // the visible view of the modal
   let depth = 0;
   const entered = new Map(); // view id -> what was entered, for the views below the top
   const modal = createSurface(blocks, { state, name: "modal", onPress: press });
@@ -56,7 +56,7 @@ export function createViews({ state, onSubmit }) {
     if (isOther || (isNews && Object.keys(next.errors).length)) modal.focus(next);
   }
 
-  // A view that was below another one comes back with what was typed into it.
+  // Returns a view with what was typed into it before another view covered it.
   function withEntered(next) {
     const typed = entered.get(next.id) ?? {};
     const merged = structuredClone(next.state);
@@ -72,9 +72,9 @@ export function createViews({ state, onSubmit }) {
     top = null;
     modal.clear();
     if (!dialog.open) return;
-    dialog.close(); // gives the focus back
+    dialog.close(); // returns the focus to the element that had it before
     const focused = document.activeElement === document.body ? document.querySelector("#input") : document.activeElement;
-    focused.blur(); // a field that had the focus before the dialog would take no text
+    focused.blur(); // otherwise, a field that had the focus before the dialog would accept no text
     focused.focus({ preventScroll: true });
   }
 
@@ -109,7 +109,7 @@ export function createViews({ state, onSubmit }) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(submit);
   });
   dialog.addEventListener("cancel", (event) => {
-    event.preventDefault(); // the server says when it is closed
+    event.preventDefault(); // the modal closes when the server says so
     tell("close", top, { clear: true });
   });
   dismiss.addEventListener("click", () => tell("close", top, { clear: true }));

@@ -1,4 +1,4 @@
-// To the server, and what to say when it is unavailable.
+// Sends requests to the server, and shows notices, such as when the server is unavailable.
 const line = document.querySelector("#notice");
 let timer;
 
@@ -9,7 +9,7 @@ export function notice(text, { seconds } = {}) {
   if (text && seconds) timer = setTimeout(() => notice(""), seconds * 1000);
 }
 
-// Resolves to whether the server took it.
+// Resolves to whether the server accepted the request.
 export async function post(what, body) {
   try {
     const response = await fetch(`/playground/${what}`, {
