@@ -61,7 +61,7 @@ class Endpoints:
         return web.json_response(answer, headers={"x-oauth-scopes": ",".join(self.api.workspace.scopes)})
 
     async def upload(self, request: web.Request) -> web.StreamResponse:
-        """Take the content of a file that was announced."""
+        """Store the content of a file that the app has announced."""
         try:
             content = await read_body(request, max_bytes=MAX_FILE_BYTES)
         except BadInput as bad:
@@ -71,7 +71,7 @@ class Endpoints:
         return web.Response(text=f"OK - {len(content)}")
 
     async def respond(self, request: web.Request) -> web.StreamResponse:
-        """Take a message for a response_url."""
+        """Handle a message that the app posts to a response_url."""
         try:
             payload = json_object(await read_body(request))
             if not any(payload.get(field) for field in ("text", "blocks", "delete_original")):
@@ -91,4 +91,4 @@ class Endpoints:
 
 
 NO_MISTAKE = "stopped_by_user"
-"""The error that an app gets if a person presses stop while it writes; no app can avoid it, so it is no mistake."""
+"""The error that an app gets if a person stops its answer; no app can avoid this, so the error is no mistake."""

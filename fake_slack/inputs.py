@@ -74,7 +74,7 @@ def report(element: Element, raw: object, *, block_id: str, action_ts: str) -> d
     """
     try:
         chosen = _choice(element, raw)
-    except (BadInput, AttributeError, KeyError, TypeError):  # A page that outlived the process sends outdated elements.
+    except (BadInput, AttributeError, KeyError, TypeError):  # A page opened before a restart sends outdated elements.
         return None
     kept = {name: element[name] for name in _REPORTED if name in element}
     return {**kept, **chosen, "block_id": block_id, "action_ts": action_ts}
@@ -118,7 +118,7 @@ def enter(blocks: Sequence[Block], state: Entered, raw: Entered) -> dict[str, di
 
 
 def carry_over(blocks: Sequence[Block], state: Entered, *, channel: str = "") -> dict[str, dict[str, Any]]:
-    """Return the state of a view after an update to `blocks`; inputs that still offer their values keep them."""
+    """Return the state of a view whose blocks were replaced; inputs that still offer their values keep them."""
     carried = initial_state(blocks, channel=channel)
     for block_id, elements in _stateful(blocks).items():
         for action_id, element in elements.items():

@@ -46,7 +46,7 @@ OWN_BLOCK = {"heading_open", "fence", "code_block", "table_open", "hr"}
 """The Markdown tokens for parts that Slack renders as a block of their own."""
 
 MAX_TABLE_TEXT = 10_000
-"""The most characters of all tables of a message. https://docs.slack.dev/reference/block-kit/blocks/table-block"""
+"""The most characters in all tables of a message. https://docs.slack.dev/reference/block-kit/blocks/table-block"""
 
 MAX_VIEW_BYTES = 250_000
 MAX_INPUT = 3_000

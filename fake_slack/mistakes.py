@@ -15,7 +15,7 @@ _FORMATTED = {"markdown", "mrkdwn"}
 
 
 def left_open(timeline: Timeline) -> Iterator[str]:
-    """Yield a mistake for each part of Slack that still looks as if the app were at work.
+    """Yield a mistake for each unstopped stream, failed submission of a modal, and thread in which the app seems busy.
 
     https://docs.slack.dev/ai/agent-sessions
     """

@@ -16,7 +16,7 @@ from fake_slack.stand_in import Slack
 def slack() -> Iterator[Slack]:
     """Run a stand-in for Slack for one test, and fail the test at its end if the app made mistakes.
 
-    A test that has read `slack.mistakes()` judges the mistakes itself, and is not failed.
+    If the test calls `slack.mistakes()`, it must judge the mistakes itself, and the fixture does not fail it.
 
     Build your app with `slack.bot_token`, `slack.signing_secret` and `slack.api_url`, and hand it over:
     `slack.start(app.start)`.

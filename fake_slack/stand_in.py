@@ -47,7 +47,7 @@ ACTIONS = ("say", "mention", "command", "click", "submit", "shortcut", "stop", "
 LOOPBACK = {"127.0.0.1", "localhost"}
 WAIT_SECONDS = 5.0
 SETTLE_SECONDS = 1.0
-"""An app that keeps a stream or a status open for longer than this after an action makes a mistake."""
+"""How long `Slack.mistakes` waits for the app to end its streams and statuses; those left after that are mistakes."""
 
 
 class Slack:

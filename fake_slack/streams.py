@@ -243,5 +243,5 @@ def _is_empty(block: Block) -> bool:
 
 
 def replaces_rich_text(stream: Stream, blocks: Sequence[Block]) -> bool:
-    """Return whether an update with these blocks would replace streamed text by blocks without rich text."""
+    """Return whether an update would replace streamed text by blocks that contain neither rich text nor Markdown."""
     return bool(stream.markdown and blocks) and not any(b.get("type") in {"rich_text", "markdown"} for b in blocks)

@@ -75,7 +75,7 @@ class ThreadStatuses:
         return "active" if status == BUSY and self._clock() >= since + PROCESSING_SECONDS else status
 
     def unended(self) -> list[str]:
-        """Return the threads in which the app still seems to work: they have a status, or a session in "processing"."""
+        """Return the threads in which the app still seems to work: with a status, or a session that is "processing"."""
         places = {(channel, ts) for channel, statuses in self._statuses.items() for ts in statuses} | set(
             self._sessions
         )

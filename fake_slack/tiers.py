@@ -37,7 +37,7 @@ PER_MINUTE = {
     "views.push": TIER_4,
     "views.update": TIER_4,
 }
-"""The most calls of a method per minute in a workspace; a method that is missing here has no limit."""
+"""The most calls of a method per minute in a workspace; the stand-in does not limit methods that are missing here."""
 
 POST_BURST = 5
 """How many messages a channel takes at once; then it takes one a second."""
