@@ -50,7 +50,7 @@ BETWEEN = re.compile(r"[ \t.,;:!?…'\"’”)*_~。，、；：！？）」』]
 
 @dataclass(frozen=True, kw_only=True)
 class SourceIndex:
-    """The retrieved sources by the service's number and by address."""
+    """The retrieved sources by the service's number or alias, and by address."""
 
     numbers: Mapping[int, Source]
     addresses: Mapping[str, Source]
@@ -84,10 +84,11 @@ def index_sources(sources: Sequence[Source]) -> SourceIndex:
 
 
 def references(document: Document, known: SourceIndex) -> list[Reference]:
-    """Return the markers, and the links and addresses of sources, in the order of the text.
+    """Return the markers, and the links and addresses that lead to sources, in the order of the text.
 
-    If the marker of a link's page follows the link, as in `[Title](address).[1]`, the link is replaced by its words
-    alone, because one marker for the page is enough.
+    A link that has markers among its words is returned too, so that the markers are moved behind the link. If the
+    marker of a link's page follows the link, as in `[Title](address).[1]`, the link is replaced by its words alone,
+    because one marker for the page is enough.
     """
     found: list[Reference] = []
     ahead: set[Source] = set()
@@ -127,8 +128,8 @@ def foreign(
     """Yield the references to `dropped` sources, and the foreign links and addresses, in the order of the text.
 
     `is_foreign` returns whether an address is foreign. In each `Meaning`, `dangling` counts the references to dropped
-    sources. A marker's other numbers and the words of a link stay. A link that has markers among its words is yielded
-    too, so that the markers are moved behind the link.
+    sources, and `unknown_link` is True for a foreign link or address. A marker's other numbers and the words of a link
+    stay. A link that has markers among its words is yielded too, so that the markers are moved behind the link.
     """
 
     def meaning_of(mark: _Mark) -> Meaning | None:
@@ -193,14 +194,17 @@ _Place = tuple[int, int, _Mark]
 
 
 def _moved(place: _Place) -> Reference:
-    """Return a reference whose markers follow the link instead of being among its words, as links cannot be nested."""
+    """Return a reference that moves the markers among a link's words behind the link.
+
+    A marker may be shown as a link, and links cannot be nested.
+    """
     start, end, mark = place
     meaning = Meaning(f"{mark.link}{''.join(mark.inside)}", renamed=True, moved=True)
     return start - (mark.image and not mark.link), end, meaning
 
 
 def _unlinked(place: _Place, meaning: Meaning) -> Reference:
-    """Return a reference without its link. For an image, the `!` before the bracket is removed too."""
+    """Return the reference that replaces a mark by `meaning`. For an image, the `!` before it is replaced too."""
     start, end, mark = place
     return start - mark.image, end, meaning
 
@@ -268,8 +272,8 @@ def _of_numbers(mark: _Mark, known: SourceIndex) -> Meaning:
 def _unmarked(reference: Reference, *, adjacent: bool) -> Reference:
     """Return a link without a marker of its own, because the marker of the same source follows the link.
 
-    A link whose words are only a number is removed. If the marker follows such a link directly (`adjacent`), the link
-    is returned unchanged.
+    A link whose words are only a number is removed, unless the marker follows it directly (`adjacent`). Such a link is
+    returned unchanged.
     """
     start, end, meaning = reference
     if not meaning.text:
@@ -324,7 +328,7 @@ def number_citations(text: str, sources: Sequence[Source]) -> CitedText:
     Markers are `[1]`, `[2][3]`, `[1, 3-5]`, `[web:4]`, `【1】`, `［１］` and links whose text is such a number.
     They count only outside code and LaTeX. A link to a retrieved page keeps its words and gets the page's marker,
     unless this marker already follows the link. Markers without a source are removed with the space before them, and
-    counted. A number of four digits or more, as in `[2024-2026]`, is no marker.
+    counted. A number of four digits or more can only end a range, so `[2024-2026]` is no marker.
     """
     return _cited(text, index_sources(sources), sources)
 
@@ -384,7 +388,7 @@ def _drop_dangling(document: Document, known: SourceIndex) -> tuple[Document, in
 
 
 def drop_markers(text: str, sources: Sequence[Source]) -> str:
-    """Return the text without any marker, and without the space before it; a link's words stay."""
+    """Return the text without its markers and the spaces before them; a link's words stay."""
     document, _, found = _drop_dangling(parse(text), index_sources(sources))
     words = [(start, end, meaning._replace(text=meaning.text.rstrip(), sources=())) for start, end, meaning in found]
     return _without(document, words).text
@@ -393,7 +397,8 @@ def drop_markers(text: str, sources: Sequence[Source]) -> str:
 def drop_unknown_links(text: str, sources: Sequence[Source]) -> tuple[str, int]:
     """Return the text without links and addresses that have no source, and how many were removed; a link's words stay.
 
-    Addresses inside code and LaTeX, and those without a scheme or `www.`, count as text.
+    Relative addresses, and everything in code and LaTeX, count as text. Outside links, an address counts only if it
+    begins with `http://`, `https://` or `www.`.
     """
     text, removed = _removed(text, partial(unknown_links, known=index_sources(sources)))
     return text, sum(meaning.unknown_link for meaning in removed)
@@ -414,7 +419,7 @@ def drop_foreign(
 
 
 def _removed(text: str, find: Callable[[Document], Iterable[Reference]]) -> tuple[str, list[Meaning]]:
-    """Return the text without the references that `find` yields for it, and what they were."""
+    """Return the text without the references that `find` yields for it, and their meanings."""
     document, removed = parse(text), list[Meaning]()
     # Removing text can turn other words into links or markers, so the result is examined again.
     for _ in range(_MOST_PASSES):

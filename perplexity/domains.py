@@ -118,10 +118,10 @@ def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResu
 
 
 def filter_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = False) -> Answer:
-    """Return a model's answer without sources outside the domains, their markers and links, with notes that count them.
+    """Return a model's answer without sources, markers and links outside the domains; notes count what was removed.
 
-    Sources keep the service's numbers. In an answer `as_json`, only the strings are filtered, and the sources are
-    numbered from 1 again, since a program may address them by position.
+    Sources keep the service's numbers. With `as_json`, only the string values of the JSON are filtered, and the
+    remaining sources are numbered from 1 again, since a program may address them by position.
     """
     if not domains:
         return answer
@@ -139,7 +139,7 @@ def filter_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = Fal
 
 
 def domain_notes(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ...]:
-    """Return the notes that count sources left out because of these domains."""
+    """Return those of the notes that count sources and links left out because of these domains."""
     if not domains:
         return ()
     place = DomainPolicy(domains).place
@@ -147,11 +147,11 @@ def domain_notes(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ...
 
 
 class TextFilter:
-    """Removes foreign links and markers from a streamed text.
+    """Removes links and markers outside the domains from a streamed text.
 
-    A part of the text is returned as soon as no later piece can change it. The beginning of a link or of code is
-    therefore held back, and an answer `as_json` is held back until its end. Sources may become known in the meantime.
-    A call of `take` takes time in proportion to the whole text, so `feed` asks for one less and less often.
+    A part of the text is returned once no later piece can change it. The beginning of a link or of code is therefore
+    held back, and JSON (`as_json`) is held back until its end. Sources may become known while the text arrives. A call
+    of `take` takes time in proportion to the whole text, so `feed` requests such calls less and less often.
     """
 
     def __init__(self, domains: Sequence[str], *, as_json: bool = False) -> None:
@@ -240,7 +240,7 @@ def _settled_length(text: str) -> int:
 
 
 def _map_strings(text: str, change: Callable[[str], str]) -> str:
-    """Return JSON with `change` applied to its strings; text that is not JSON is changed as a whole.
+    """Return JSON with `change` applied to its string values; text that is not JSON is changed as a whole.
 
     If no string changes, the JSON is returned exactly as it is.
     """

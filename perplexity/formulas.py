@@ -114,7 +114,7 @@ class _Place:
 
 
 class _Writer:
-    """Writes a text with its formulas made readable."""
+    """Computes the edits that make a document's formulas readable."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -123,7 +123,7 @@ class _Writer:
         self._mark = _LEFT_TO_RIGHT_MARK if _RIGHT_TO_LEFT.search(self._text) else ""
 
     def edits(self) -> Iterator[Edit]:
-        """Yield the replacements of the formulas, in order."""
+        r"""Yield the replacements of the formulas, and of `\,` between digits of the prose, in order."""
         text, place, thousands = self._text, 0, "\\," in self._text
         for region in self._document.regions:
             if region.kind is RegionKind.PROSE:
@@ -178,7 +178,7 @@ class _Writer:
         return f"{start}{self._mark}{shown}{self._mark}{end}"
 
     def _displayed(self, region: Region, where: _Place) -> tuple[str, int]:
-        """Return a formula as a code block with the punctuation mark after it, and the place where the text goes on."""
+        """Return a code block with a formula and the punctuation mark after it, and where the text continues."""
         text, line = self._text, self._document.line_at(region.start)
         before = text[self._lines[line] : min(region.start, self._lines[line] + _DEEPEST + 1)]
         first = line == where.first and len(before) <= len(where.prefix)

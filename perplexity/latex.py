@@ -25,7 +25,7 @@ _ABOVE = dict(
 _BELOW = dict(zip("0123456789+−-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 _SCRIPTS = "".join([*_ABOVE.values(), *_BELOW.values()])
 _RAISED = {"∘": "°", "°": "°", "′": "′", "″": "″"}
-"""The characters for powers of one sign, such as `^∘` for degrees. They are raised without being superscripts."""
+"""Maps powers of a single sign, such as `^∘` for degrees, to characters that look raised but are no superscripts."""
 _SPACES = {
     ",": "\u2009", ":": "\u205f", ";": "\u2004", " ": " ", "!": "", "quad": "\u2003", "qquad": "\u2003\u2003",
 }  # fmt: skip

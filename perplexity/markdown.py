@@ -109,7 +109,7 @@ class Document:
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
-        """The regions that together make up the text. Neighbours differ in kind, unless both are code."""
+        """The regions that together make up the text. Two neighbours are never both prose."""
         text, blocks, has_math = self.text, self.blocks, may_have_math(self.text)
         found = [Region(_CODE[one.kind], *self._range(one.start, one.end)) for one in blocks if one.kind in _CODE]
         cells = [*self._cells()] if has_math or "`" in text else []
@@ -310,7 +310,7 @@ _MATH_INSIDE = {
     "$": re.compile(r"(?<!\\)\$"),
 }
 _ENVIRONMENT = re.compile(r"\\(?:(begin)|end)\{([A-Za-z]{1,20}\*?)\}")
-# Some models put empty lines around a displayed formula; its signs then stand alone on their lines.
+# Some models put empty lines between a displayed formula and its signs; each sign is alone on its line.
 _SPACED_MATH = re.compile(
     r"^[ \t]*(?P<all>(?:(\$\$)|\\\[)[ \t]*\n(?:[ \t]*\n)++(?P<body>(?:[ \t]*[^\s][^\n]*\n)++)"
     r"(?:[ \t]*\n)++[ \t]*(?(2)\$\$|\\\]))(?=[ \t]*$)",
@@ -330,7 +330,8 @@ _AROUND_WORDS = re.compile(r"[\s\d.,;:!?'’“”\"()\[\]/&*–—…-]+")
 def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -> Iterator[Region]:
     """Yield LaTeX outside code.
 
-    LaTeX never crosses a blank line or the edge of a cell. Prices, as in "$5 and $6", are no LaTeX.
+    LaTeX never crosses the edge of a cell, and crosses blank lines only as in `_SPACED_MATH`. Prices, as in "$5 and
+    $6", are no LaTeX.
     """
     edges = [(0, 0), *((region.start, region.end) for region in code), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(edges):
@@ -345,7 +346,7 @@ def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -
 
 
 def _spaced(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """Yield candidates for formulas with empty lines around them. A sign that closes an earlier formula begins none."""
+    """Yield possible formulas as in `_SPACED_MATH`. A sign that closes an earlier formula does not open one."""
     while match := _SPACED_MATH.search(text, start, end):
         sign = match.start("all")
         above = text.rfind("\n\n", start, sign)
@@ -486,7 +487,7 @@ MOST_OF_A_RANGE = 50
 """The most numbers of a range that are read; no answer has so many sources, and `[1-999999]` must stay cheap."""
 
 DASHES = r"\-‐‑‒–—―−﹣－~～〜"
-"""Signs between the ends of a range, for a class of a regular expression."""
+"""The signs that may stand between the ends of a range, written for the inside of a character class."""
 
 _SPACES = r"[ \t\u00a0\u2009\u202f\u3000]{0,8}"
 _DASH = rf"{_SPACES}[{DASHES}]{_SPACES}"
@@ -494,7 +495,7 @@ _DASH = rf"{_SPACES}[{DASHES}]{_SPACES}"
 _ITEM = rf"(?:web:)?(?!0+{_DASH})\d{{1,3}}(?:{_DASH}(?:web:)?(?!(?:19|20)\d\d(?!\d))\d+)?"
 OPEN = r"(?:\\?\[|【|［)"
 NUMBERS = rf"{_SPACES}{_ITEM}(?:{_SPACES}[,;，；、]{_SPACES}{_ITEM})*{_SPACES}"
-"""The inside of a marker. A number of four digits or more, as in `[2024-2026]`, is never a source's number."""
+"""The inside of a marker. A number of four digits or more can only end a range; `[2024-2026]` stays text."""
 CLOSE = r"(?:\\?\]|】|］)"
 
 _RANGE = re.compile(rf"(\d+)(?:{_DASH}(?:web:)?(\d+))?")
@@ -510,7 +511,7 @@ class Range:
 
 
 def ranges(written: str) -> Iterator[Range]:
-    """Yield the numbers in the text of a `NUMBERS` match; a single number is a range of one."""
+    """Yield the ranges in the text of a `NUMBERS` match; a single number is a range of one."""
     for match in _RANGE.finditer(written):
         low, high = sorted((_value(match[1]), _value(match[2] or match[1])))
         end = min(high, low + MOST_OF_A_RANGE - 1)
@@ -518,7 +519,7 @@ def ranges(written: str) -> Iterator[Range]:
 
 
 def is_plain(marker: str) -> bool:
-    """Return whether a marker is written with ASCII signs and without a range, so that every reader understands it."""
+    """Return whether a marker has only ASCII characters and no range, so that every program can read it."""
     return marker.isascii() and not any(dash in marker for dash in "-~")
 
 
