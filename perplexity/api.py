@@ -133,7 +133,7 @@ def _is_whole(opened: StreamingResponse) -> bool:
 
 
 def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
-    """Return the body of a whole response as the event that ends a stream. An error without output is not changed."""
+    """Return a whole response's body as the event that ends a stream; an error without `output` stays as it is."""
     is_error = body.get("error") and "output" not in body
     return body if is_error else {"type": "response.completed", "response": body}
 
@@ -142,7 +142,8 @@ def _object(event: ServerSentEvent, *, last: bool) -> dict[str, JSON] | None:
     """Return an event's JSON object; None if the event has none, such as a heartbeat.
 
     An object without a `type` gets the event's name as its `type`. `last` is True if the connection was closed after
-    this event. Raises StreamTruncated or MalformedResponse for an object that is not JSON.
+    this event. If the data begins like an object but is not JSON, raises StreamTruncated if `last` is True, and
+    otherwise MalformedResponse.
     """
     # An event without an object is no error, because the stream has been paid for.
     if not event.data.lstrip().startswith("{"):
@@ -193,8 +194,9 @@ class Runs:
         """Yield the states of a run, asking the service again until the run has ended; `state` is the last known state.
 
         A run is not lost if the service is unavailable, hangs or returns nonsense for a while. Raises RunFailed for a
-        run that the service does not know, TimedOut if the run does not end in time, and any error that is not worth a
-        retry. Other errors are raised only if the service asks for a wait beyond the deadline.
+        run that the service does not know, TimedOut if the run does not end in time, and other errors that are not
+        worth a retry. An error that is worth a retry is raised only if the service asks for a wait that leaves no time
+        for another request.
         """
         polls = 0
         if state is not None:

@@ -7,11 +7,11 @@ PerplexityError
 ├── TimedOut               the deadline passed
 ├── MalformedResponse      not in the documented form: HTML, empty, not JSON, too large
 │   └── StreamTruncated    a stream that ended without its terminal event
-├── RunFailed              an HTTP 200 whose body says failed, cancelled or incomplete without text
+├── RunFailed              accepted, and then failed or answered in an unusable way; or an unexpected error
 ├── MissingExtra           a package that an extra of this distribution installs is missing; an ImportError too
 ├── RequestCancelled       the caller no longer wants the answer: no other provider is asked
 ├── NotPermitted           the caller's own limits do not allow the call: no provider is asked
-├── NothingFound           a service without a key gave no results: there are none, or it refuses to search
+├── NothingFound           no usable results; a service without a key may also refuse to search in this way
 ├── APIError               the service answered with an error status
 │   ├── AuthenticationError
 │   ├── BillingError       out of credit; Perplexity sends it as a 401
@@ -138,7 +138,7 @@ class StreamTruncated(MalformedResponse):
 
 
 class RunFailed(PerplexityError):
-    """The service accepted the request and then reported failure inside an HTTP 200."""
+    """The service accepted the request and then failed or gave an unusable answer; or a call failed unexpectedly."""
 
     summary = N_("could not finish the answer")
 
@@ -172,7 +172,7 @@ class NotPermitted(PerplexityError):
 
 
 class NothingFound(PerplexityError):
-    """A best-effort service gave no results: there are none, or it refuses to search and does not say so."""
+    """There are no usable results. A service without a key may also refuse to search without saying so."""
 
     summary = N_("gave no results")
 
@@ -202,19 +202,19 @@ class BillingError(APIError):
 
 
 class EndpointRetired(APIError):
-    """The endpoint was withdrawn for this key; the answer API moved to `/v1/agent`."""
+    """The service no longer offers the endpoint to this key, or the model. Perplexity now answers at `/v1/agent`."""
 
     summary = N_("has retired this endpoint")
 
 
 class RateLimitError(APIError):
-    """Too many requests; `retry_after` holds the seconds that the service asked for, None if it named none."""
+    """Too many requests; `retry_after` is the seconds to wait, None if they are not known."""
 
     summary = N_("is limiting requests")
 
 
 class ServerError(APIError):
-    """A 5xx, or an error page of a proxy in front of the service."""
+    """A 5xx status, an error page of a proxy in front of the service, or an error type that means such a failure."""
 
     summary = N_("is having trouble")
 
@@ -248,8 +248,8 @@ RequestKind = Literal["search", "answer"]
 class Attempt:
     """One call of a provider; `error_class` and `summary` are None if it answered.
 
-    `kind` is the kind of the request; `cost_usd` is its cost, None if the provider does not report it. A provider that
-    was skipped after repeated failures has the error class `Resting` and took no time. A `search_only` provider has no
+    `kind` is the kind of the request; `cost_usd` is its cost, None if the provider does not report it. If a provider
+    was skipped after repeated failures, `error_class` is `Resting` and `seconds` is 0. A `search_only` provider has no
     model that could write an answer.
     """
 
@@ -263,7 +263,7 @@ class Attempt:
 
 
 _DECIMALS = 12
-"""The decimal places of a sum. Services report at most ten; adding floats can produce more, which are on no invoice."""
+"""The decimal places that a sum is rounded to. Services report at most ten; further digits are rounding errors."""
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:

@@ -49,9 +49,9 @@ MAX_OWNERS = 1_000
 """The most owners of keys whose failures are counted separately; the owners that asked most recently are kept."""
 
 MAX_REFUSALS = 2
-"""The most refusals because of a rate, in one request, after which the provider that refused is asked again.
+"""The number of times, in one request, that a provider is asked again after it refused a call because of its rate.
 
-The refusals of all providers are counted together. A further refusal is recorded as a failed attempt.
+The refusals of all providers are counted together. Each further refusal is recorded as a failed attempt.
 """
 
 CIRCUIT_OPEN = "Resting"
@@ -78,8 +78,8 @@ class FallbackRun:
     """The state of one request. `failed` collects the failed attempts; `on_attempt` is called after every attempt.
 
     `resumes` is True for a run that is already paid for: providers that can resume it come first, and none of them is
-    skipped, since any other provider would be paid again. `short_deadline` is True if the caller gave less time than
-    usual. `has_options` is True if the request has an option that a service may refuse; after such a refusal, no
+    skipped, since any other provider would have to be paid, too. `short_deadline` is True if the caller gave less time
+    than usual. `has_options` is True if the request has an option that a service may refuse; after such a refusal, no
     further provider is asked. `retries` are shared by all providers. With a `limiter`, each call first waits for its
     turn, and `total`, the time limit in seconds, does not include this time. `busy` holds the names of the providers
     whose rate limit is reached.
@@ -170,7 +170,7 @@ class FallbackRun:
         return self.kind == "search" or not provider.search_only
 
     async def record_success(self, candidate: Candidate, reply: Reply) -> Reply:
-        """Return the reply with the failed attempts before it."""
+        """Record a success, and return the reply with the attempts that failed before it."""
         candidate.permit.succeeded()
         if self.limiter is not None:
             await self.limiter.replied(candidate.provider.name, self.counted_as)
@@ -181,9 +181,9 @@ class FallbackRun:
     async def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
         """Record a failure and return it as a PerplexityError.
 
-        If no other provider may be asked, the failure is raised, or AllProvidersFailed if a service refused the request
-        after other failures. A raised error has the cost of all failures. A call does not count as an attempt if it was
-        not permitted, or if it was refused because of its rate and gets another turn.
+        If no other provider may be asked, raises the failure. If a service refused the request after other failures,
+        raises AllProvidersFailed instead. A raised error has the cost of all failures. A call is not recorded as an
+        attempt if it was not permitted, or if it was refused because of its rate and gets another turn.
         """
         failure = _as_perplexity_error(error, candidate.provider)
         if self.limiter is not None and _is_rate(failure):
@@ -241,7 +241,7 @@ class FallbackRun:
     def all_failed(self) -> AllProvidersFailed:
         """Return the error of a run without a reply.
 
-        `retry_after` is the seconds until any of the providers may be asked again, None if one may be asked now.
+        `retry_after` is the seconds until one of the providers may be asked again, None if one may be asked now.
         """
         error = AllProvidersFailed(self.failed)
         waits = [self.breakers[provider.name].seconds_left for provider in self._offering()]
@@ -492,7 +492,7 @@ def _request_for(run: FallbackRun, candidate: Candidate, request: Request) -> Re
 
 
 _SEARCH = Question(messages=())
-"""The `question` of a search for `_first_reply`: it has no functions to call."""
+"""The `question` that `_first_reply` gets for a search: an empty one, without callbacks."""
 
 
 async def _first_reply(

@@ -17,7 +17,7 @@ from perplexity import scope
 from perplexity.errors import InvalidRequest, RateLimitError
 
 CallKind = Literal["search", "answer", "background"]
-"""Kinds that are counted separately: searches, answers, and answers in background runs (`Target.background`)."""
+"""The kinds of calls, each counted by itself: searches, answers, and background runs (`Target.background`)."""
 
 WAIT_SECONDS = 60.0
 """The most seconds that an impatient caller waits for its turn."""
@@ -183,7 +183,7 @@ class MemoryLimiter:
     async def replied(
         self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
     ) -> None:
-        """Let waiting calls go, at the rate that the reply names."""
+        """End a stop that a call has tested, and adopt the limit that the reply names if the lane `learns`."""
         lane = self._lane(provider, kind)
         if lane.probes:
             lane.stopped_until = None

@@ -182,7 +182,7 @@ def is_retryable_unpaid(error: PerplexityError) -> bool:
     """Return whether a search or a request for a list may be repeated.
 
     Such a request costs nothing until it is answered, so it may also be repeated after an unreadable reply with status
-    200. For a question to a model, this would be wrong, because an unreadable reply has been paid for.
+    200, unless the reply was too large. A question to a model is not repeated then, because the reply is paid for.
     """
     return is_retryable(error) or (isinstance(error, MalformedResponse) and not error.too_large)
 

@@ -363,7 +363,7 @@ def new_session(
 
 
 def checked_key(key: str) -> str:
-    """Return the key without spaces around it, as from copying. Raises InvalidRequest, which never contains the key."""
+    """Return the key without spaces around it. Raises InvalidRequest, which never contains the key."""
     key = key.strip()
     if not key or not all("!" <= c <= "~" for c in key):
         raise InvalidRequest("api_key: it must be ASCII letters, digits and signs without spaces", field="api_key")
@@ -371,7 +371,7 @@ def checked_key(key: str) -> str:
 
 
 def checked_base_url(url: str) -> str:
-    """Return the address without a slash at its end. Raises InvalidRequest unless it is https or on loopback."""
+    """Return the address without slashes at its end. Raises InvalidRequest unless `is_https_or_loopback` accepts it."""
     url = url.strip()
     if not is_https_or_loopback(url):
         allowed = "it must be an https address without user name or query; http is for a loopback host only"
