@@ -247,7 +247,7 @@ class PerplexityClient(Closing):
             await self._transport.close()
 
     async def search(self, query: str | Query, filters: Filters | None = None) -> SearchResults:
-        """Return ranked pages, for half a cent, or for a tenth of a cent if the query is `fast`.
+        """Return ranked pages. A search costs half a cent, or a tenth of a cent if the query is `fast`.
 
         `filters` replace those of the query. Pages outside the domains of the filters are left out, and a note counts
         them.
@@ -296,9 +296,9 @@ class PerplexityClient(Closing):
     async def stream(self, prompt: Prompt, **options: Unpack[AskOptions]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Accepts and raises the same as `answer`.
 
-        If the caller leaves the stream early, the run is also cancelled at the service, provided that the service has
-        named the run. A background run continues if the question is `resumable`. The caller must wrap the stream in
-        `contextlib.aclosing` for this.
+        If the caller leaves the stream early, the run is also cancelled at the service, provided that the run's
+        id has arrived. A background run of a `resumable` question continues instead. For the cancelling, the caller
+        must wrap the stream in `contextlib.aclosing`.
         """
         question = build_question(prompt, options)
         started = self._clock()

@@ -82,9 +82,10 @@ class Completions:
     async def stream(
         self, question: Question, target: Target, *, started: float, deadline: Deadline, repeat: bool = False
     ) -> AsyncGenerator[Event, None]:
-        """Yield the events, `Done` last, without thoughts and foreign sources. Accepts and raises the same as `answer`.
+        """Yield the events, `Done` last. Raises the same errors as `answer`.
 
-        After the first event, a request is repeated only with `repeat`, which is as for `_stream_attempts`.
+        The think block is left out, as are sources, links and markers outside the question's domains. After the first
+        event, a request is repeated only with `repeat`, which is as for `_stream_attempts`.
         """
         self.wire.check(question)
         thinking = ThinkStripper(expected=self.wire.emits_thinking(question, target))
@@ -131,7 +132,10 @@ class Completions:
     async def _finalize(
         self, answer: Answer, question: Question, target: Target, *, expected: bool, started: float
     ) -> Answer:
-        """Return the answer without thoughts and foreign sources, with its effort, notes, attachments and seconds."""
+        """Return the answer without its think block and foreign sources, with effort, notes, attachments and seconds.
+
+        Raises RunFailed if the question is `offline` and the answer has sources.
+        """
         if question.offline and answer.sources:
             log.warning("answer.searched_all_the_same", extra={"model": answer.model})
             raise RunFailed(
@@ -153,8 +157,8 @@ class Completions:
         )
 
     async def _answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        # A question that is not resumable is sent as a stream, since only a stream sends the run's id before its end.
-        # If the caller leaves, the run is cancelled by this id.
+        # A question that is not resumable is sent as a stream, since only a stream sends the run's id before the run
+        # ends. If the caller leaves, the run is cancelled by this id.
         at_once = question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining())
         if at_once and not self._runs_in_background(question, target):
             body, retryable = self.wire.build(question, target, stream=False), _retry_rule(target)
@@ -413,7 +417,7 @@ def strip_thinking(answer: Answer, *, expected: bool) -> Answer:
 
 
 def _kept_text(question: Question) -> TextFilter | None:
-    """Return a filter that limits a streamed text to the question's domains; None if the question names no domains."""
+    """Return a filter that drops links and markers outside the question's domains; None if no domains are set."""
     domains = question.filters.enforced
     return TextFilter(domains, as_json=question.schema is not None) if domains else None
 

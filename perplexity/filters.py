@@ -70,7 +70,7 @@ class Filters:
 
     `domains`: at most 20 host names without scheme, all allowed or all denied (leading `-`). `languages`: ISO 639-1,
     lower case. `country`: ISO 3166-1 alpha-2, upper case. `after`, `before`: days; they cannot be combined with
-    `recency`. `excluded`: host names that are never shown, whatever `domains` are; they are not sent.
+    `recency`. `excluded`: host names whose pages are never shown, whatever `domains` are; they are not sent.
     """
 
     recency: Recency | None = None

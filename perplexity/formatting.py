@@ -29,7 +29,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_dollars(cost: float | None) -> str:
-    """Return a cost as "$0.0014", a cost of 0 as "free", and an unknown cost (None) as an empty text."""
+    """Return a cost as "$0.0014" or "under $0.0001", 0 as "free", and an unknown cost (None) as an empty text."""
     if cost is None:
         return ""
     if cost == 0:

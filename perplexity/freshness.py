@@ -157,7 +157,7 @@ def cited_sources(answer: Answer) -> tuple[Source, ...]:
 def _parse_date(text: str | None) -> PublicationDate | None:
     """Read a year, a month or a day: "2024", "2024-03", "2024-03-05", "5 March 2024" or "Mar 5, 2024"."""
     written = iso_date(text or "")
-    if text is None or written is None or text.count("-") > written.count("-"):  # For example, "2026-02-31".
+    if text is None or written is None or text.count("-") > written.count("-"):  # An invalid day, as in "2026-02-31".
         return None
     year, month, day = (int(part) for part in f"{written}-00-00".split("-")[:3])
     first, last_month = date(year, month or 1, day or 1), month or 12

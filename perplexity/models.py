@@ -80,8 +80,9 @@ class Timeouts:
 def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Effort = "medium") -> Target:
     """Return the model or effort of a question.
 
-    A named model or effort takes precedence over `reasoning`, which alone means `reasoning_effort`. Raises
-    InvalidRequest for an unknown name; the error suggests the nearest known one.
+    A named model or effort takes precedence over `reasoning`. Without a name, the effort is `reasoning_effort` if
+    `reasoning` is True, and otherwise "fast". Raises InvalidRequest for an unknown name; the error suggests the nearest
+    known one.
     """
     if model is None:
         return Target(effort=reasoning_effort if reasoning else "fast")

@@ -22,7 +22,7 @@ def is_empty_result(error: PerplexityError) -> bool:
 
 
 def with_reasons(sentence: str, error: PerplexityError) -> str:
-    """Return a sentence on missing results with the providers' reasons, such as that pages were left out."""
+    """Return `sentence`, which says that nothing was found, followed by the reasons that the providers gave."""
     if isinstance(error, AllProvidersFailed):
         failed = error.attempts
     else:
@@ -130,8 +130,8 @@ def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
 def fallback_sentence(failed: Sequence[Attempt], what: str, *, unset: str = "") -> str:
     """Return a sentence that says which services failed, and why, and ends with `what`; empty if none did.
 
-    An example is "Perplexity could not be reached; these are pages from DuckDuckGo." A variable that is `unset` counts
-    as a failure.
+    An example is "Perplexity could not be reached; these are pages from DuckDuckGo." If `unset` names a variable,
+    "… is not set" is the first reason.
     """
     why = [say("{variable} is not set").format(variable=unset)] if unset else []
     why += attempt_reasons(failed)

@@ -51,7 +51,7 @@ def _stem(word: str) -> str:
 
 def _bm25(wanted: set[str], bags: Sequence[Counter[str]]) -> list[float]:
     average = sum(bag.total() for bag in bags) / max(len(bags), 1) or 1.0
-    # A long question has many words, but most texts have few of them, so only the words of a text are examined.
+    # A long question has many words, but most texts share few of them, so only the shared words are scored.
     shared = [wanted & bag.keys() for bag in bags]
     holders = Counter(word for words in shared for word in words)
     rarity = {word: log(1 + (len(bags) - count + 0.5) / (count + 0.5)) for word, count in holders.items()}

@@ -1,4 +1,4 @@
-"""Runs steps around the calls of services; one step serves searches, answers, streams and posts alike."""
+"""Runs steps around the calls of services; the same step works for searches, answers, streams and posts."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Question:
     """Further tools that the service runs, such as `{"type": "fetch_url"}`; Sonar models accept none."""
 
     attachments: tuple[Attachment, ...] = ()
-    """Files that belong to the last turn; a service that takes none answers without them (`Answer.attachments`)."""
+    """Files that belong to the last turn; a service that takes none ignores them, and `Answer.attachments` is 0."""
 
     news: bool = False
     """Whether to answer from news."""
@@ -271,7 +271,7 @@ class Answer:
     """The number of files that the model was given."""
 
     stand_in: str = ""
-    """A line to show above the answer if it is another provider's, or made with less effort."""
+    """A line to show above the answer if another provider wrote it, or if less effort was used."""
 
     shape: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
     """As in `SearchResults`."""

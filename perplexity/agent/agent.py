@@ -113,8 +113,8 @@ class WebAgent:
 
         The tools apply the question's `filters`, and pages outside the domains of the filters are removed here. The
         question's `model` and `reasoning` are ignored. Raises InvalidRequest for an invalid question. If the run
-        ended without an answer and found no passages, raises the PerplexityError that ended it. This is TimedOut or
-        RunFailed for a limit.
+        ended without an answer and found no passages, raises the PerplexityError that ended it: for a limit, TimedOut
+        or RunFailed.
         """
         started, registry = self._clock(), SourceRegistry()
         filters = validate(question.filters)
@@ -343,7 +343,7 @@ _QUERY_ARGUMENTS = ("query", "prompt")
 
 
 def to_pydantic_tool(tool: Tool, registry: SourceRegistry, *, max_calls: int) -> AgentTool[None]:
-    """Return the tool for an agent; the tool adds its results to `registry`, and the model gets the run's page numbers.
+    """Return the tool for pydantic-ai. It adds its results to `registry`, which numbers their pages for the model.
 
     After `max_calls` calls of any tools in the run, the tool makes no call and tells the model to answer.
     """

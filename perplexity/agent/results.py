@@ -160,8 +160,8 @@ class SourceRegistry:
         if result.stand_in and result.stand_in not in self.stand_ins:
             self.stand_ins.append(result.stand_in)
         numbered = {source: self._register(source) for source in result.sources if safe_url(source.url)}
-        # The run's markers may be shorter than the tool's, so the text may shrink, but never to less than half. Twice
-        # `MAX_TEXT` characters are therefore enough.
+        # The text may shrink, because a marker may become shorter, and one without a page is removed. Twice `MAX_TEXT`
+        # characters are enough in practice.
         cited = number_citations(result.text[: 2 * MAX_TEXT], tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
         listed = format_pages(list(numbered.values()), characters=MAX_SNIPPET) if numbered else ""

@@ -37,7 +37,7 @@ _USUAL_PORTS: Mapping[str, str] = {"http": ":80", "https": ":443"}
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """The settings of both transports.
+    """The settings that apply to both transports, stdio and HTTP.
 
     `seconds` is the time limit of a call, None for the default. At most `at_once` calls of deep tools run at the same
     time; the others wait.

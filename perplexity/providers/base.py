@@ -219,7 +219,7 @@ class Diagnosis:
 
 
 Check = Callable[[ProviderConfig], Awaitable[Sequence[Diagnosis]]]
-"""A function that checks a provider's key and models without cost; it is called only if the key is set."""
+"""A function that checks a provider's key or models without cost; it is called only if the key is set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +242,7 @@ class ProviderSpec:
     """The default base URL of the service."""
 
     check: Check | None = None
-    """Checks the key and the models; None if the command `doctor` can only report that a key is set."""
+    """Checks the key or the models; None if the command `doctor` can only report that a key is set."""
 
     perplexity_models: bool = False
     """Whether Perplexity's own models write the provider's answers."""

@@ -86,7 +86,7 @@ class Brave(Closing, PassageProvider):
         await self._transport.close()
 
     async def search(self, query: Query) -> SearchResults:
-        """Return ranked pages, or news if `query.news` is set, for half a cent. Raises any PerplexityError."""
+        """Return ranked pages, or news if `query.news` is set. Costs half a cent. Raises any PerplexityError."""
         return await self._search(query, brave.NEWS if query.news else brave.WEB)
 
     async def find(self, query: Query) -> SearchResults:

@@ -174,7 +174,7 @@ class SearchOnePage(Protocol):
 class DuckDuckGo(PassageProvider):
     """DuckDuckGo as a provider; it answers with passages.
 
-    `search_page` is the blocking search, `threads` runs it, and `seconds` is the time limit of one request.
+    `search_page` is the blocking search, `threads` runs it, and `seconds` is the time limit of one search.
     """
 
     name = "DuckDuckGo"
