@@ -1,4 +1,4 @@
-"""Checks claims: each is searched for, a model picks a passage of the excerpts, and rules compare it with the claim.
+"""Checks claims: searches for each, lets a model pick a passage of the excerpts, and compares the two by rules.
 
 A passage counts only if it is in the text of the search results; pages are never fetched. The verdict comes from the
 rules of `evidence`, never from a model. Each claim is searched for and judged on its own, so a page about one claim has
@@ -116,14 +116,14 @@ async def check_claims(
     check_cancelled: Callable[[], Awaitable[None]] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> CheckedClaims:
-    """Return at most 8 claims with their verdicts, in the same order.
+    """Check 1 to 8 claims, and return them with their verdicts in the same order.
 
     `search` finds pages within the `filters`. `model`, such as a chain of `text_generators`, picks a passage on each
     claim without searching. A claim is supported or contradicted only if the words of that passage decide; the model's
     opinion does not count. `on_checked` is called with the place of each claim (from 0) as soon as it has its verdict;
     `check_cancelled` is as in a `Question`. Raises InvalidRequest for claims that cannot be checked, NotPermitted or
-    RequestCancelled. Raises the error of the first claim's search if all searches failed and none of them just found
-    nothing.
+    RequestCancelled. If every search failed, and none of them only because it found nothing, raises the error of the
+    first claim's search.
     """
     checker = _Checker(search=search, model=model, today=today, filters=filters, check_cancelled=check_cancelled)
     texts, started, places = validate_claims(claims), clock(), asyncio.Semaphore(MAX_CONCURRENT)
@@ -186,7 +186,7 @@ class _Checker:
 
 
 def usable_pages(results: Sequence[Source]) -> tuple[Source, ...]:
-    """Return the pages that can be quoted, numbered from 1, with their excerpts prepared for the search for quotations.
+    """Return at most 5 pages that can be quoted, numbered from 1, with excerpts prepared for a search for quotations.
 
     Sentences that address a model are left out, with their neighbours. Pages that address a model in their title, or
     more than once, are left out, too. Neither such sentences nor such pages are evidence.
@@ -227,9 +227,9 @@ def parse_passage(reply: str) -> ChosenPassage | None:
 def judge(claim: str, passage: ChosenPassage | None, pages: Sequence[Source]) -> CheckedClaim:
     """Return a claim with the passage that a model picked, and with the verdict of the rules on that passage.
 
-    If the page does not have the passage, the claim is unclear and has no passage. If the same page also says the
-    opposite, the claim is unclear; if another page does, the passages of both pages are returned. `pages` are the
-    result of `usable_pages`.
+    If the page does not have the passage, or the passage is about claims, the claim is unclear and has no passage. If
+    the same page also says the opposite, the claim is unclear. If another page does, the verdict is `DISAGREE`, and the
+    passages of both pages are returned. `pages` are the result of `usable_pages`.
     """
     if passage is None or not passage.quote:
         return _unclear(claim, UNREADABLE if passage is None else NOTHING_SAID)
@@ -260,7 +260,7 @@ def _verdict(claim: str, text: PageText, quotation: Quotation, title: str) -> Ve
 
 
 def _opposite(checked: CheckedClaim, text: PageText, title: str) -> str | None:
-    """Return a sentence of a page that says the opposite of a verdict; None if there is none."""
+    """Return a sentence of a page that gives the opposite of the claim's verdict; None if there is none."""
     for at in range(len(text.sentences) - 1):
         sentence, around = text.sentence(at), text.neighbors(at)
         if len(sentence) <= MAX_SENTENCE_LENGTH and opposes(checked.claim, checked.verdict, sentence, title, *around):

@@ -1,9 +1,10 @@
 """Decides by the words alone whether a sentence supports or contradicts a claim; nothing else gives a verdict.
 
-A sentence supports a claim if it has the claim's words and figures in the claim's order, with at most two more words in
-between, and nothing that limits, negates, quotes or doubts them. It contradicts a claim if it says the same except for
-one negation, one listed opposite or one figure, and names no day that the claim does not name. Any other sentence
-decides nothing, however clear it is to a person. No function here does I/O.
+A sentence supports a claim if it has the claim's words and figures, and nothing that limits, negates, quotes or doubts
+them. Names, figures and negations must be in the claim's order, and words in between must not change the meaning. A
+sentence contradicts a claim if it says the same except for one negation, opposite, figure or date, and has no other
+date or name with which both could be true. Any other sentence decides nothing, however clear it is to a person. No
+function here does I/O.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _EVENT = re.compile(
     r"|kept|led|left|lost|made|met|paid|ran|rose|said|sank|saw|sent|set|shot|sold|spent|spoke|stood|stole|swam|threw|told"
     r"|took|went|won|wrote|ge\w+t|fiel|stieg|starb|gewann|verlor|trat|ging|kam|zog|schrieb|erhielt|begann)"
 )
-"""Verbs for single events: a claim with such a verb stays true if the sentence adds a place."""
+"""Verbs of single events: a phrase that the sentence adds, such as a place, does not limit a claim with such a verb."""
 _ABOUT = _words("about around approximately roughly circa ca etwa rund ungefähr environ")
 _NEGATORS = _words("not no never nicht kein keine keinen keinem keiner keines nie niemals")
 _LIMITS = _words("""
@@ -80,7 +81,7 @@ _PREPOSITIONS = """
 _MARKS = {word: word for word in _PREPOSITIONS.split()} | {
     word: line.split()[0] for line in _MARKS_IN_LINES.strip().splitlines() for word in line.split()
 }
-"""Words and signs that link words; those before a word must be the same in the claim and the sentence."""
+"""Words and signs that link words, each with its mark: the form that `_is_linked_alike` compares."""
 _SIGNS = dict.fromkeys(",()[]", ",") | dict.fromkeys(";:—–/!?。；：、，（）", ";") | dict.fromkeys(("'s", "’s"), "'s")
 
 _OPPOSITES_IN_LINES = """
@@ -111,7 +112,7 @@ _OPPOSITES_IN_LINES = """
 """
 _PAIRS = [[_words(words) for words in line.split("|")] for line in _OPPOSITES_IN_LINES.strip().splitlines()]
 _OPPOSITES = [*_PAIRS, *(pair[::-1] for pair in _PAIRS)]
-"""Pairs of words that make two sentences differ: one word in the claim, the other in the sentence."""
+"""Pairs of sets: a word of the first in the claim and a word of the second in the sentence contradict each other."""
 _NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "nicht")
 
 _ENDINGS = tuple(
@@ -150,7 +151,7 @@ _ROLES = _words("""
     """)
 """Marks that say who does what to whom, or how much: they must be the same in a claim and a sentence."""
 _LOOSE = frozenset(("in", "and", "or", ";", "that", "as"))
-"""Marks that may be replaced or left out."""
+"""Marks that may stand in place of any mark that is not in `_ROLES`."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,10 @@ def shared_words(claim: str, text: str) -> float:
 
 
 def _is_doubtful(claim: str, sentence: str) -> bool:
-    """Return whether a sentence asks, quotes, doubts, limits or speaks of claims where the claim does not."""
+    """Return whether a sentence is a question, addresses a model, or has anything doubtful that the claim lacks.
+
+    Doubtful are hedges, quotation marks, words about claims, and a different number of hidden negations.
+    """
     return (
         is_question(sentence)
         or is_about_claims(claim, sentence)
@@ -243,7 +247,7 @@ def _is_doubtful(claim: str, sentence: str) -> bool:
 
 
 def _hidden_negations(text: str) -> int:
-    """Return the number of negations in a text that are parts of other words."""
+    """Return the number of negations in a text that are not in `_NEGATORS`, such as "without" and "failed"."""
     return negations(text) - sum(word.is_negator for word in _read(text))
 
 
@@ -446,7 +450,8 @@ def _may_be_said_otherwise(word: _Word, before: _Word, found: Sequence[_Word]) -
 def _is_linked_alike(word: _Word, other: _Word, *, first: bool) -> bool:
     """Return whether the prepositions before a claim's word and before a sentence's word agree.
 
-    If the word is the claim's `first`, the sentence may have no other preposition before it.
+    Their marks must be the same; or neither word has a mark in `_ROLES`, and one of them has no marks except those in
+    `_LOOSE`. Before the claim's `first` word, the sentence may have no preposition that the claim lacks.
     """
     mine, theirs = set(word.links), set(other.links)
     alike = mine & _ROLES == theirs & _ROLES and (mine == theirs or not (mine - _LOOSE and theirs - _LOOSE))

@@ -190,7 +190,7 @@ _INSTRUCTIONS = tuple(map(re.compile, (
 )))  # fmt: skip
 """Patterns of text that addresses a model.
 
-They are not joined into one pattern, because other threads wait until the search with a pattern ends.
+They are not joined into one pattern, because all other threads wait while one pattern is searched for.
 """
 
 
@@ -204,7 +204,7 @@ def negations(text: str) -> int:
 
 
 def hedges(text: str) -> set[str]:
-    """Return the words with which a text hedges: doubt, hearsay, a condition, a part, a time that is over."""
+    """Return a text's words that express doubt, hearsay, a plan or a condition, or limit it to a part or the past."""
     return {match[0] for match in _HEDGE.finditer(_folded(text))}
 
 

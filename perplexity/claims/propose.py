@@ -67,9 +67,10 @@ async def propose_claims(
 ) -> ProposedClaims:
     """Return the claims of a message, at most 8 sentences in its language; empty if it has none.
 
-    `model` is asked without a search; it may be a chain of `text_generators`. If it fails or its reply has another
-    form, the claims are sentences of the message. Claims that have little to do with the message are left out.
-    `seconds` and `check_cancelled` are as in a `Question`. Raises RequestCancelled only.
+    `model` is asked without a search; it may be a chain of `text_generators`. A claim that it writes is left out if it
+    has little to do with the message, or has a figure that the message lacks. If the model fails, its reply does not
+    have the requested form, or all its claims are left out, the claims are sentences of the message. `seconds` and
+    `check_cancelled` are as in a `Question`. Raises RequestCancelled only.
     """
     prepared = prepare(message)
     text, is_cut = prepared[:MAX_MESSAGE], len(prepared) > MAX_MESSAGE

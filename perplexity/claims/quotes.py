@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 MIN_WORDS, MIN_CHARACTERS = 4, 15
-"""The shortest quotation that says anything. In a script without spaces, a letter counts as half a word."""
+"""The fewest words and characters of a useful quotation. In a script without spaces, a letter counts as half a word."""
 MAX_SENTENCES, MAX_TOKENS, MAX_QUOTE = 2, 400, 500
 """The most sentences and tokens of a quotation, and the most characters of it that are shown."""
 
@@ -60,7 +60,7 @@ _FOLDED = str.maketrans(
     dict.fromkeys("\"'`´‘’‚‛“”„‟‹›«»′″「」『』〝〞＂＇", "'") | dict.fromkeys("-‐‑‒–—―−﹘﹣－", "-") | {"\u2044": "/"}
 )
 _AROUND = frozenset("'.,;:!?-…()[]。、")
-"""Signs that are ignored at the ends of a quotation, where a model may write a point although the page has a comma."""
+"""Signs that are ignored at the ends of a quotation: a model may write a full stop there where the page has a comma."""
 _ELISION = "…"
 
 _BREAK = re.compile(
@@ -216,7 +216,7 @@ class PageText:
         return before.isalnum() and after.isalnum() and wide is None
 
     def _is_abbreviation(self, match: re.Match[str]) -> bool:
-        """Return whether a point belongs to an abbreviation, an initial or an ordinal, or precedes a small letter."""
+        """Return whether a full stop belongs to an abbreviation, initial or ordinal, or precedes a small letter."""
         if not match[0].startswith("."):
             return False
         rest = self.text[match.end() : match.end() + 12].lstrip(" \t")

@@ -43,8 +43,7 @@ class CheckedClaim:
 
     `quote` is text of `source.snippet`, without Markdown and on one line; an unclear claim may have no quotation and no
     source. If pages disagree, `other_quote` and `other_source` say the opposite. `reason` tells the reader why a claim
-    is unclear. It is None for other verdicts, and if the claim has the passage that a model picked, but the passage
-    does not decide.
+    is unclear. It is None for other verdicts, and for an unclear claim with a passage that a model picked.
     """
 
     claim: str
@@ -93,7 +92,7 @@ class CheckedClaims:
 
     `searched_by` and `judged_by` are display names, separated by commas; `judged_by` is empty if no model judged.
     `cost_usd` is the sum of all charges, None if none is known. `notes` are sentences for the reader. `failed` are the
-    failed attempts, each once and without its price.
+    failed attempts, one for each reason, without their costs.
     """
 
     claims: tuple[CheckedClaim, ...]
