@@ -221,7 +221,7 @@ def _fish_text(text: str) -> str:
 
 
 def _single(text: str) -> str:
-    """Return the text in single quotes, as every shell but fish reads them."""
+    """Return the text in single quotes, with the quotes inside it escaped for zsh."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 

@@ -105,7 +105,7 @@ class Screen:
         above: Callable[[Answer | None], Sequence[str]],
         wait: bool = False,
     ) -> Answer:
-        """Print an answer as it arrives and return it. Raises any PerplexityError; the text so far stays visible.
+        """Print an answer as it arrives and return it. Raises any PerplexityError; the text that arrived stays visible.
 
         `above` returns the lines to print before the text. While the text arrives, it is called with None and returns
         the lines known so far; at the end, it is called with the finished answer. With `wait`, no text is printed
