@@ -74,7 +74,7 @@ POST_DAYS = 7
 """How many days before today the search for posts begins."""
 
 MIN_RESUME_SECONDS = 30.0
-"""A resumed run gets at least these seconds, even after its stage's deadline: it is paid for, and may be finished."""
+"""The least time for a resumed run, even after its stage's deadline: the run is paid for, and may be finished."""
 
 NO_KEY = N_(
     "The public pulse is missing: no service that reads public posts is configured. "
@@ -86,7 +86,7 @@ NO_MODEL = N_("The analysis is missing: no model wrote one from these two parts 
 
 
 STAGE_SECONDS: Mapping[Stage, float] = {Stage.SITUATION: 420.0, Stage.PULSE: 170.0, Stage.ANALYSIS: 150.0}
-"""Time limits of the stages: ten minutes in all, because the first two run concurrently."""
+"""The seconds that each stage may take: 570 in all, because the first two run concurrently."""
 
 GRACE_SECONDS = 5.0
 """The seconds that a service has to clean up after its stage's deadline, before it is cancelled."""
@@ -97,7 +97,7 @@ class DeepDiveRunner:
     """Runs deep dives with the services in its fields.
 
     `facts` answers from news, `posts` reads posts (None if no service is configured), and `synthesis` writes from both
-    without searching. `clock` is monotonic, `now` returns the time of day with its zone, and `seconds` are the time
+    without searching. `clock` is monotonic, `now` returns the current time with its zone, and `seconds` are the time
     limits of the stages. The `filters` narrow the search for the facts, and name the language of the report.
     """
 

@@ -1,4 +1,4 @@
-"""The report as text: its sections, made harmless and renumbered to one list of sources, and the complete document.
+"""Turns a report into text: harmless sections whose markers refer to one list of sources, and the whole document.
 
 No text from a model or a page can add a heading, HTML, a link to an unknown source or a marker without a source.
 """
