@@ -148,7 +148,7 @@ def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
             break
         unit, shift, place = known
     if place > end and text[place - 1] == "." and not text[place : place + 1].isalnum():
-        # A point that is not part of an abbreviation ends the sentence, so it is left out.
+        # A full stop that is not part of an abbreviation ends the sentence, so it is left out.
         place -= text[max(end, place - 5) : place].lstrip(" \u00a0").lower() not in _WITH_POINT
     return Suffix(tuple([e + shift for e in exponents]), unit, exponents != (0,), place, shift)
 

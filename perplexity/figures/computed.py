@@ -13,7 +13,7 @@ from perplexity.figures.amounts import Amount, in_base
 _MOST = 60
 """The most numbers of a text that are used."""
 _APART = 3
-"""Two numbers are added or compared only if, among the numbers of their unit, they are at most so many places apart."""
+"""Among the numbers of one unit, two are added or compared only if they are at most this many places apart."""
 _YEARS = 20
 _TOLERANCE = Decimal("0.01")
 _COMPARED = re.compile(

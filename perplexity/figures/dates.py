@@ -33,8 +33,8 @@ class PartialDate(NamedTuple):
 class WrittenDate(NamedTuple):
     """A date in a text, from `start` up to, not including, `end`.
 
-    The text may mean any one of the `readings`. If it is a range such as "3–5 May" (`is_range`), it means both of them,
-    the ends of the range.
+    The text may mean any one of the `readings`. If `is_range` is True, as for "3–5 May", it means both: the first and
+    the last day or month of the range.
     """
 
     start: int
@@ -127,7 +127,10 @@ CLOCK_TIME = re.compile(
     r"(?:[ \u00a0\u202f]?(?:(Uhr|[apAP]\.?[mM]\b\.?|o.clock)(?:(?<=Uhr) ([0-5]?\d)(?![\d.,%]))?"
     r"|(bis|–|-|to|und|and)[ \u00a0]?(?=\d\d?(?:[:.]\d\d)?[ \u00a0]?(?:Uhr|[apAP]\.?[mM]\b))))?"
 )
-"""Matches an hour with minutes, with "pm", with "Uhr" and maybe minutes, or before a later time, as in "8 to 10 pm"."""
+"""Matches an hour with minutes, with "pm", with "Uhr" and maybe minutes, or before a later time, as in "8 to 10 pm".
+
+It also matches some numbers that are no times, for which `minutes_of` returns an empty tuple.
+"""
 
 
 _HOURS = r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:h|hrs?\.?|hours?|Std\.?|Stunden?)(?![^\W\d_])"
@@ -254,7 +257,7 @@ def _of_digits(match: re.Match[str]) -> tuple[PartialDate, ...]:
 def _of_three(first: str, second: int, third: str, sign: str) -> tuple[PartialDate, ...]:
     """Return the readings of a date of three numbers.
 
-    The month is the second number. It may also be the first if the year is last and `sign` is no point.
+    The month is the second number. It may also be the first if the year is last and `sign` is not a dot.
     """
     if len(first) == 4:
         return _partial(int(first), second, int(third))

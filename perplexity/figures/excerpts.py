@@ -48,7 +48,7 @@ _TABLE_HEADS = {
 }  # fmt: skip
 """Words in the head of a table, in lower case. A key is the power of ten by which they multiply the table's numbers."""
 MOST_PLACES = 50
-"""Limits how many numbers of an excerpt are compared with a figure or used in computations, because many take long."""
+"""The most numbers of an excerpt that are compared with a figure or used in computations; more would take long."""
 _CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _NAUGHT_OR_ONE = {"0": ("nil", "null", "zero", "love", "scoreless"), "1": ("one", "ein")}
@@ -170,7 +170,10 @@ class Excerpt:
         return all(found) or self._has_months(date) if date.is_range else any(found)
 
     def _has_months(self, date: WrittenDate) -> bool:
-        """Return whether the text says how many months a range has, as in "the three months to June"."""
+        """Return whether the text has a range by its length and its end, as in "the three months to June".
+
+        For a range from January, the text may have the year in place of the end.
+        """
         first, last = date.readings[0], date.readings[-1]
         if first.day or last.day or first.month is None or last.month is None:
             return False
@@ -201,7 +204,7 @@ class Excerpt:
         return _has_between(self._said_percentages, round(percentage) - 1, round(percentage) + 1)
 
     def _has_percentage(self, percentage: int, hedge: str) -> bool:
-        """Return whether the text has about this percentage in digits: 35 % for a third, 60 % for more than half."""
+        """Return whether the text has about this percentage in digits: 35 % for "a third", or 60 % for "over half"."""
         near = 2 + percentage // (5 if hedge else 20)
         low = percentage - (near if hedge != "over" else 0)
         high = percentage + (near if hedge not in {"under", "nearly"} else 0)
@@ -252,7 +255,7 @@ class Excerpt:
         return self.has_pair(first, second) or self._computed.has_converted(amount, sign=1, is_rough=False)
 
     def has_digits(self, digits: str) -> bool:
-        """Return whether the text has these digits in a row, even with other signs between, as in a phone number."""
+        """Return whether the text's digits, all joined together, contain these digits, as for a phone number."""
         return digits in self._all_digits
 
     def has_multiple(self, factor: Decimal, hedge: str) -> bool:
@@ -284,7 +287,10 @@ class Excerpt:
         return f"{prefix}{written.translate(_SUBSCRIPTS)}{suffix}".lower() in self.lower
 
     def has_number(self, mine: Number) -> bool:
-        """Return whether the text has a number in any form."""
+        """Return whether the text has a number in any form, or numbers from which it can be computed.
+
+        The number in a name always counts as found if the text lacks the word before it, as in "Voyager 1".
+        """
         if not mine.amounts:
             return self.contains(mine.written)
         in_name = mine.before[1:] in {"-", "‑"} and mine.before[0].isalpha()
@@ -355,9 +361,10 @@ class Excerpt:
         return not may_be_day or not self.dates.is_in_date(other.start)
 
     def _scaled(self, other: Number, *, in_cell: bool) -> tuple[Amount, ...]:
-        """Return a number's possible amounts, also multiplied as the text's tables say, such as "in millions".
+        """Return a number's possible amounts, then these amounts multiplied as the text's tables say ("in millions").
 
-        With `in_cell`, a number at the end of a cell may mean thousands, millions or billions, whatever the tables say.
+        With `in_cell`, a number at the end of a table cell may be in thousands, millions or billions, even if no table
+        says so.
         """
         scales = _TABLE_HEADS if in_cell and _CELL_END.match(self.text, other.end) else self._scales
         rows = [a for a in other.amounts if not a.is_scaled and (not a.unit or a.unit in CURRENCIES)]
@@ -405,7 +412,7 @@ class Excerpt:
     def _left_out(self, mine: Number, other: Number) -> str:
         """Return the unit of `mine` if a table or list may omit it after `other`, else "".
 
-        This is percent, or a currency if `other` has two decimals, as in "19.99".
+        The unit is percent, or a currency if `other` has two decimals, as in "19.99".
         """
         unit = mine.amounts[0].unit
         if other.written.isdecimal() or other.counts:

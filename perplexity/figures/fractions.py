@@ -108,7 +108,7 @@ _SHARES |= {"all": 100, "triple": 200, "half": 50}
 def said_percentages(lower: str) -> Iterator[float]:
     """Yield the percentages that a text in lower case says in words, also loosely: "half" is 50, "doubled" is 100.
 
-    Periods do not count: "first half", "half year", and "quarter" without "a", "one" or a number.
+    Periods of time do not count: "first half", "half year", and "quarter" without "a", "one" or a number.
     """
     for match in _SAID.finditer(lower):
         if match["part"]:

@@ -22,7 +22,7 @@ _OTHER_SCRIPT = re.compile("[\u0374-\u03bb\u03bd-\u1dff\u3040-\ufaff\uff66-\uffd
 _MOST = 4_000
 """The most characters of a text that are examined."""
 _FEW = 10
-"""A text with so many lower-case words of four or more letters is foreign if no word is common English or German."""
+"""A text with this many lower-case words of four or more letters is foreign if no word is common English or German."""
 
 
 def is_known(text: str) -> bool | None:

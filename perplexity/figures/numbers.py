@@ -30,7 +30,7 @@ _LOOSE = ENGLISH | GERMAN | set(_LOOSE_WORDS.split(" "))
 _RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"J", "year"}, {"m³", "m³/m²"},
     {"kr", "SEK"}, {"kr", "NOK"}, {"kr", "DKK"},
 )  # fmt: skip
-"""Units that may be written for each other; "12 J." is a short form of "12 Jahre", and rain is in litres "per m²"."""
+"""Pairs of units that may mean the same: "12 J." may be "12 Jahre", and litres of rain are litres per m²."""
 _HEDGE = re.compile(
     r"(?<!\w)(?:"
     r"(?P<over>over|more than|above|at least|exceed(?:s|ing|ed)|upwards of|über|mehr als|mindestens|gut)|"
@@ -271,7 +271,7 @@ def _is_money(mine: Amount, other: Amount) -> bool:
 
 
 def is_about(mine: Decimal, other: Decimal, hedge: str) -> bool:
-    """Return whether two numbers differ by at most a tenth, in the direction that the hedge allows."""
+    """Return whether `other` is at most a tenth of `mine` away from it, in a direction that the hedge allows."""
     difference = other - mine
     return 10 * abs(difference) <= mine and (hedge == "about" or (difference >= 0) == (hedge == "over"))
 
@@ -279,10 +279,10 @@ def is_about(mine: Decimal, other: Decimal, hedge: str) -> bool:
 def rounds(number: Number, mine: Amount, other: Amount) -> bool:
     """Return whether the sentence's amount, `mine`, is the excerpt's amount, `other`, rounded as the wording allows.
 
-    Without a hedge, the number is rounded to its last written digit. It may be rounded to its last digit that is not
-    zero if this changes it by at most one percent. After a word such as "about", it may always be rounded to that
-    digit, and differ twice as much if the digit is a five or the number is 1, 10, 100 and so on, but never by more than
-    a tenth. After "more than" or "less than", it may differ by a fifth, and a number such as 100 by half.
+    Without a hedge, the number is rounded to its last written digit; or to its last digit other than zero, if this
+    changes it by at most one percent. After a word such as "about", it may be rounded to that digit if this changes it
+    by at most a tenth. The difference may then be twice as large if that digit is a five, or if the number is 1, 10,
+    100 and so on. After "more than" or "less than", the number may differ by a fifth, and one such as 100 by half.
     """
     difference = other.value - mine.value
     is_small = mine.value < 10 and mine.step >= 1 and not (mine.unit or mine.is_scaled or number.hedge)

@@ -37,7 +37,7 @@ _SHORT_WORDS = (
     "mär apr jun jul aug okt oct nov dez dec"
 )
 _SHORT = frozenset(_SHORT_WORDS.split(" "))
-"""Abbreviations in lower case, whose point does not end a sentence."""
+"""Abbreviations in lower case, whose full stop does not end a sentence."""
 _AT_AN_END = frozenset({"etc", "co", "corp", "inc", "ltd", "usw", "jr", "sr"})
 """The abbreviations in `_SHORT` that may end a sentence."""
 _BEFORE_AN_ORDINAL = re.compile(
