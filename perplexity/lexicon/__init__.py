@@ -1,1 +1,1 @@
-"""Words that several packages read: numbers, units, the commonest words, and the folding of letters."""
+"""Words for numbers and units, the commonest words of languages, and functions that fold letters."""

@@ -60,4 +60,4 @@ _ROMANCE = (
     _words("due tre quattro cinque sei sette otto nove dieci undici dodici"),
 )
 ROMANCE_NUMBERS = {word: number for words in _ROMANCE for number, word in enumerate(words, 2)}
-"""The numbers from 2 to 12 in French, Spanish and Italian; some of these words mean others in English or German."""
+"""The numbers from 2 to 12 in French, Spanish and Italian; some of them are other words in English or German."""

@@ -18,7 +18,7 @@ for _powers, _names in (
 ):
     _MULTIPLIERS |= dict.fromkeys(_names.split(" "), _powers)
 _GLUED = {"m": (6,), "M": (6,), "b": (9,), "B": (9,), "t": (12,), "T": (12,), "k": (3,), "K": (3,), "G": (9,)}
-"""Letters that are multipliers right after a number, most of them only of money."""
+"""Letters that are multipliers right after a number, some of them only of money."""
 
 _TABLE = """
 % -2: basis_point basispunkte bps bp
@@ -162,7 +162,7 @@ ly 0 = 9.461E15 m: light_year lichtjahr lichtjahre
 kr 0: kr krona kronor krone kroner
 BTC 0: btc bitcoin ₿
 """
-"""Each line has a unit, a power of ten, and names such as "km". A name means the unit times the power of ten.
+"""Each line has a unit, an exponent of ten, and names for their product: in "m 3: km", a km is 10³ m.
 
 A line may have "=" with a factor and another unit. Amounts are multiplied by the factor to compare them in that unit.
 `_` stands for a space, in a name also for a hyphen; plurals and German cases are left out (see `find_unit`).
