@@ -17,7 +17,7 @@ from perplexity.lexicon.numbers import NUMBERS, ROMANCE_NUMBERS
 from perplexity.urls import canonical_url, hostname, is_section_page
 
 MAX_LENGTH = 300
-"""The number of characters, from the start of a text, that are compared."""
+"""The most characters of a text, from its start, that are compared."""
 PREFIX_LENGTH = 4
 """A stem with fewer letters than this does not count as the prefix of a longer stem."""
 NAME_WEIGHT, NUMBER_WEIGHT = 2.0, 1.5
@@ -89,7 +89,7 @@ class Headline:
 
     @cached_property
     def states(self) -> dict[int, int]:
-        """The states that the headline names: for each course, the index of the state; see `states_of`.
+        """The states that the headline names: for each course (see `_STATE_LISTS`), the index of the state.
 
         Words about the background of its news do not count.
         """
@@ -331,7 +331,10 @@ def strip_site_name(title: str, url: str) -> str:
 
 
 def _is_site_name(ending: str, url: str) -> bool:
-    """Return whether the ending names the site: its letters, its initials or one of its words are in the host."""
+    """Return whether an ending names the site.
+
+    The host then contains the ending's letters, its initials or one of its words, or is itself part of its letters.
+    """
     host = _LETTERS.sub("", hostname(url).rpartition(".")[0]).casefold()
     words = [_LETTERS.sub("", word).casefold() for word in ending.split()]
     said, initials = "".join(words), "".join(word[:1] for word in words)

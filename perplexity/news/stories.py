@@ -77,8 +77,8 @@ def fingerprint(story: Story, *, among: Iterable[Story] = ()) -> str:
 def unseen(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story] = ()) -> tuple[Story, ...]:
     """Return the stories whose fingerprints are not `seen`, in order.
 
-    If `stories` are only some of the stories of an answer, as when they are compared again later, `among` are all of
-    them. Comparing 8 stories with 500 seen ones takes 0.1 s.
+    If `stories` are only some of the stories of an answer, as in a later comparison, `among` are all stories of that
+    answer. Comparing 8 stories with 500 seen ones takes 0.1 s.
     """
     stories = tuple(stories)
     shared = _shared_urls(tuple(among) or stories)
@@ -132,7 +132,7 @@ def parse_date(value: str | None) -> date | None:
 
 
 _LIKELY_SHARE, _SURE_SHARE, _SURER_SHARE, _NEARLY_ALL = 0.55, 0.7, 0.78, 0.88
-"""Shares of keywords that two headlines must have in common: a higher one if a match is unlikely for other reasons."""
+"""Shares of keywords that two headlines must have in common; `_required_share` chooses one of them."""
 _NEAR_DAYS, _FAR_DAYS = 2, 14
 
 
@@ -192,8 +192,8 @@ def _required_share(one: Headline, other: Headline) -> float:
 
     A site reports an event once, at one address, and other sites report it on the same day or the next. A later report,
     or a second address of the same site, is probably about a later event, so the share is higher. It is also higher if
-    only names are in common, or only names and words for a state (a stem such as "8>1"): the headlines may then just
-    have the same subject, which is likeliest if each also has other words that the other one lacks.
+    the headlines have only names in common, or only names and states (stems such as "8>1"), since they may then just
+    have the same subject. It is higher still if each of them also has other words that the other one lacks.
     """
     days = abs((one.date - other.date).days) if one.date and other.date else 0
     if one.page == other.page:
