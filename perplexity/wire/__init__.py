@@ -1,1 +1,1 @@
-"""The wires: how the requests of each API are written and its responses are read, and what the wires share. Pure."""
+"""The wires, which write the requests of each API and read its responses, and what the wires share. None does I/O."""

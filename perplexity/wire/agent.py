@@ -1,4 +1,4 @@
-"""The Agent API: `POST /v1/agent`. Pure. The service refuses a body with unknown fields.
+"""The Agent API: `POST /v1/agent`. The service refuses a body with unknown fields. No function here does I/O.
 
 https://docs.perplexity.ai/docs/agent-api/streaming
 
@@ -38,7 +38,7 @@ MESSAGE_SEPARATOR = "\n\n"
 Items = Sequence[Mapping[str, JSON]]
 
 _SEARCHED = {"search_results": "results", "fetch_url_results": "contents"}
-"""The field that holds the pages, by the kind of item."""
+"""The kinds of items that list pages, each with the field that has the list."""
 
 
 def build_answer(body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], queries: Sequence[str]) -> Answer:
@@ -150,7 +150,7 @@ class AgentStream:
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
         """Return this library's events for an event of the service.
 
-        Raises the exception for a failure, or MalformedResponse for an unreadable end.
+        Raises the exception for a failure, or MalformedResponse for an unreadable terminal event.
         """
         kind = as_text(event.get("type")).lower()
         usage = as_object(event.get("response")).get("usage") or event.get("usage")
@@ -227,7 +227,7 @@ class AgentStream:
         return [TextDelta(text=piece)]
 
     def _rest(self, part: tuple[str, int], full: str) -> list[Event]:
-        """Return an event with the part of `full` that no delta had; no event if `full` contradicts or repeats them."""
+        """Return an event with the text that `full` adds to the deltas; no event if it repeats or contradicts them."""
         pieces = self._parts.get(part, [])
         if not pieces and "".join(self._pieces).endswith(full):
             return []
@@ -288,7 +288,7 @@ INSTRUCTIONS = (
     "Answer from the web search results. Cite each claim right behind it with the id of its search result in square "
     "brackets, such as [1] or [2][3]. Use no other form of citation and do not list the sources at the end."
 )
-"""Instructions for a pinned model, because such a model cites nothing without instructions.
+"""Instructions for a pinned model, which cites nothing without them.
 
 They are not sent with an effort, because they would replace the effort's own, better instructions.
 """
@@ -399,16 +399,16 @@ def _input(question: Question) -> JSON:
 
 
 def _file(file: Attachment) -> JSON:
-    """Return the part of a message for a file; the transport later replaces the `Attachment` by its data."""
+    """Return the part of a message for a file; the transport later replaces the `Attachment` with the file's data."""
     if file.media_type.startswith("image/"):
         return {"type": "input_image", "image_url": file}
     return {"type": "input_file", "filename": file.name, "file_data": file}
 
 
 def _tools(question: Question, *, forced: bool) -> list[JSON]:
-    """Return the web search with its filters, and the further tools.
+    """Return the web search with its options, and the question's other tools.
 
-    For an effort without filters and further tools, the list is empty, since an effort brings its own search.
+    An effort brings its own search, so the list is empty for an effort without such options and other tools.
     """
     filters = question.filters
     narrowed = common_filters(filters)

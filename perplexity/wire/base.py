@@ -1,4 +1,4 @@
-"""The protocols of a wire, and what wires share. Pure.
+"""The protocols of a wire, and what wires share. No function here does I/O.
 
 A wire turns a question into the body of a request, a response into an answer, and a service's events into events of
 this library. A new wire is a module next to this one that implements these protocols.
@@ -60,7 +60,7 @@ class Wire(Protocol):
         ...
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
-        """Return whether the answer is read from a stream, because the connection could be cut if it stayed silent.
+        """Return whether to read the answer from a stream, because a connection without data could be cut.
 
         `seconds` is the time limit of the answer.
         """
@@ -83,7 +83,7 @@ class Wire(Protocol):
         ...
 
     def progress(self, body: Mapping[str, JSON]) -> list[Event]:
-        """Return the searches and sources so far of a run, whose state is `body`."""
+        """Return the searches and sources that a run has so far; `body` is the state of the run."""
         return []
 
     def reader(self) -> StreamReader:

@@ -1,4 +1,4 @@
-"""The Brave Search API: pages, news, and passages for a model to read. Pure.
+"""The Brave Search API: pages, news, and passages for a model to read. No function here does I/O.
 
 https://api-dashboard.search.brave.com/documentation/resources/codes
 

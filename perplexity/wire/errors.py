@@ -1,4 +1,4 @@
-"""Turns the error statuses and the error objects of services into exceptions. Pure."""
+"""Turns the error statuses and the error objects of services into exceptions, without I/O."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STATUSES: Mapping[int, type[APIError]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorMap:
-    """Maps one service's errors to exceptions, by error type or, failing that, by status."""
+    """Maps one service's errors to exceptions, by error type or, if the type is unknown, by status."""
 
     types: Mapping[str, type[APIError]] = field(default_factory=dict)
     statuses: Mapping[int, type[APIError]] = field(default_factory=lambda: _STATUSES)

@@ -1,4 +1,4 @@
-"""The Search API: `POST /search`. Pure.
+"""The Search API: `POST /search`. No function here does I/O.
 
 https://docs.perplexity.ai/api-reference/search-post
 """

@@ -1,6 +1,6 @@
-"""Sonar chat completions: `POST /chat/completions`. Pure. OpenRouter offers them too, under its own names.
+"""Sonar chat completions: `POST /chat/completions`. OpenRouter offers them too, under its own names.
 
-Perplexity has retired them for new keys: https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/overview
+No function here does I/O. Perplexity has retired them for new keys: https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/overview
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def _content(choice: Mapping[str, JSON], part: str) -> str:
 
 
 _IDLE_CUT_SECONDS = 60.0
-"""The seconds of silence after which a proxy in front of the service cuts a connection."""
+"""The seconds without data after which a proxy in front of the service cuts a connection."""
 
 _REASONING = "sonar-reasoning-pro"
 _WITHDRAWN: Mapping[str, str] = {"sonar-reasoning": _REASONING}
@@ -268,7 +268,7 @@ class Sonar(Wire):
         """Raise nothing, since this wire can carry every filter."""
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
-        """Return whether the answer may take longer than the silence after which a proxy cuts the connection."""
+        """Return whether the answer may take longer than a proxy keeps a connection without data."""
         return seconds > _IDLE_CUT_SECONDS
 
     def emits_thinking(self, question: Question, target: Target) -> bool:
@@ -286,7 +286,7 @@ class Sonar(Wire):
             "response_format": None if question.schema is None else _format(question.schema, model),
             "max_tokens": question.max_tokens,
             "stream": stream,
-            # An `offline` question has no search options: another vendor's model would take them for a wish to search.
+            # An `offline` question has no search options, because they would make another vendor's model search.
             "web_search_options": None if question.offline else _options(question, model),
             "disable_search": question.offline and _without_vendor(model) in SONAR,
         }

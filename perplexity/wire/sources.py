@@ -1,4 +1,4 @@
-"""Turns a service's search results into sources: each page once, with a number of its own. Pure.
+"""Turns a service's search results into sources, without I/O: each page once, with a number of its own.
 
 Dates are written as in ISO 8601: https://en.wikipedia.org/wiki/ISO_8601#Dates
 """
@@ -63,7 +63,7 @@ def _month(parts: dict[str, str | None]) -> int:
 
 
 def _month_and_day(first: int, second: int) -> tuple[int, int]:
-    """Return the month and the day of two numbers; zeros if either could be the month."""
+    """Return the month and the day of two numbers; zeros if they differ and either could be the month."""
     if first == second or second > 12:
         return first, second
     return (second, first) if first > 12 else (0, 0)
@@ -93,8 +93,8 @@ def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple
         own = ids[url]
         number = own[0] if own else None if position in claimed else position
         if number is None or number in used:
-            # No number below the last free one is free, since positions increase and numbers are never freed. So the
-            # search for a free number continues from the last one.
+            # The search for an unused number continues from the last one found: positions increase, and a used number
+            # stays used.
             free = number = next(n for n in count(max(free, position)) if n not in claimed and n not in used)
         used.add(number)
         aliases = tuple(alias for alias in own[1:] if alias not in claimed and alias not in used)

@@ -1,4 +1,4 @@
-"""Parses server-sent events from bytes in chunks of any size. Pure.
+"""Parses server-sent events from bytes in chunks of any size, without I/O.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
