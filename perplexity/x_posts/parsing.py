@@ -71,7 +71,8 @@ def validate_response(response: GrokResponse) -> PostSummary:
 
     The response contains what the model says about posts, not the posts themselves. So a post counts only if it has
     the address of a post on X. If the service itself names posts, only those count. If the service says that it read no
-    posts, none counts. Sentiment is counted only if the service names posts, and does not say that it read fewer.
+    posts, none counts. Sentiment is counted only if the service names posts, and if no more posts count than it
+    says it read.
     """
     if not response.text.strip():
         raise _malformed("the response has no text", response)

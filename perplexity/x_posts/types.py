@@ -89,9 +89,9 @@ class PostSummary:
     """What people say. `text` has markers that refer to `posts`, whose addresses were validated.
 
     `sentiment` counts posts; it never repeats figures from the model. `unreliable` is None, or a sentence that says
-    why the summary is not reliable: it rests on no posts, or on posts that the service does not confirm. The sentiment
-    of such posts is not counted. `incomplete` says why the model stopped early, None if it finished. `posts_read` is
-    how many posts the service read, None if it does not say.
+    why the summary is not reliable: it rests on no posts, on posts that the service does not confirm, or on more posts
+    than the service read. The sentiment of such posts is not counted. `incomplete` says why the model stopped early,
+    None if it finished. `posts_read` is how many posts the service read, None if it does not say.
     """
 
     text: str
