@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from bot.commands.conversation import NEXT_INSTRUCTION
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from tests.bot.commands.test_next_questions import BLOCK, QUESTIONS
-from tests.driver import Driver, asked_in
+from tests.driver import TS, Driver, asked_in
 from tests.fakes.answers import whole_stream
 from tests.fakes.service import stream_reply
 from tests.fakes.slack import Post
 
 
-def suggested_in(post: Post) -> list[str]:
-    rows = [block for block in post.payload["blocks"] if str(block.get("block_id")).startswith("next-")]
+def suggested_in(message: Mapping[str, Any]) -> list[str]:
+    rows = [block for block in message["blocks"] if str(block.get("block_id")).startswith("next-")]
     buttons = [element for block in rows for element in block["elements"]]
     assert {button["action_id"] for button in buttons} <= {"follow_up"}
     return [str(button["value"]) for button in buttons]
@@ -33,7 +35,7 @@ async def answer(harness: Driver, text: str) -> Post:
 async def test_they_are_buttons_and_no_part_of_the_text(harness: Driver) -> None:
     post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK}")
 
-    assert suggested_in(post) == list(QUESTIONS)
+    assert suggested_in(post.payload) == list(QUESTIONS)
     assert "next_questions" not in post.shown_text
     (request,) = harness.perplexity.requests
     sent = asked_in(request)
@@ -56,14 +58,15 @@ async def test_a_click_asks_it_once_below(harness: Driver) -> None:
 async def test_a_suggestion_never_carries_an_option(harness: Driver, place: str, suggested: str) -> None:
     """Such as the button of an answer that an older version has made."""
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(f"It is a thing.[1]\n\n{BLOCK}")))
+    channel = "C1" if place == "command" else "DU1"
     if place == "command":
         await harness.ask("/ask what is it")
     else:
-        await harness.send_direct_message("what is it")
+        await harness.send_direct_message("what is it", ts=TS)
     await harness.wait_until_settled(1)
-    (post,) = [post for post in harness.slack.posts if suggested_in(post)][-1:]
-    older = json.loads(json.dumps(post.payload).replace(QUESTIONS[0], suggested))
-    channel = "C1" if place == "command" else "DU1"
+    answered = harness.slack.posts[-1].payload if place == "command" else harness.last_in("DU1", TS)
+    assert suggested_in(answered) == list(QUESTIONS)
+    older = json.loads(json.dumps(answered).replace(QUESTIONS[0], suggested))
 
     await harness.click(older, "follow_up", channel=channel)
     await harness.wait_until_settled(2)
@@ -87,7 +90,7 @@ async def test_another_person_and_a_stale_answer(harness: Driver) -> None:
 async def test_a_malformed_block_is_dropped(harness: Driver) -> None:
     post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK.replace('2. ', '')}")
 
-    assert suggested_in(post) == []
+    assert suggested_in(post.payload) == []
     assert "next_questions" not in post.shown_text
 
 
@@ -97,6 +100,6 @@ async def test_in_a_direct_message_they_are_not_streamed(harness: Driver) -> Non
     await harness.send_direct_message("what is it")
     await harness.wait_until_settled(1)
 
-    (stream,) = harness.slack.streams("DU1", "1795255200.000100")
+    (stream,) = harness.slack.streams("DU1", TS)
     assert stream.markdown == "It is a thing.[[1]](https://a.example/1)"
     assert not harness.slack.refusals

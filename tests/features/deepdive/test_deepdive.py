@@ -20,7 +20,7 @@ from bot.settings import Settings
 from bot.storage.stages import StageStore
 from bot.worker.background import FileUploader
 from tests.bot.listeners.clicks import assert_acknowledged
-from tests.driver import Driver, Processes, actions, asked_in
+from tests.driver import Driver, Processes, asked_in
 from tests.end_to_end.test_stop import move_stop
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
@@ -77,20 +77,10 @@ async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_c
     assert harness.slack.refusals == []
 
 
-async def test_a_private_report_can_be_shared_and_asked_on(harness: Driver) -> None:
+async def test_a_private_report_can_be_asked_on(harness: Driver) -> None:
     await harness.answered("/deepdive heat pumps")
-    report = harness.last_answer().payload
-    assert [action for action in actions(report) if action != "as_file"] == ["follow_up", "share", "sources", "more"]
-    await harness.click(report, "share")
-    sections = harness.slack.modal().blocks[1]["element"]["options"]
-    assert [option["text"]["text"] for option in sections] == ["THE SITUATION", "THE PUBLIC PULSE", "MY ANALYSIS"]
-    await harness.submit(parts=["0", "1", "2"])
-    await harness.slack.wait_until(lambda: any(post.payload.get("channel") == "C1" for post in harness.slack.posts))
-    (shared,) = (post for post in harness.slack.posts if post.payload.get("channel") == "C1")
-    assert re.findall(r"## ([A-Z ]+)", shared.markdown) == [heading.upper() for heading in HEADINGS]
-    assert "[[3]](https://x.com/ada/status/1111)" in shared.shown_text
 
-    await harness.click(report, "follow_up")
+    await harness.click(harness.last_answer().payload, "follow_up")
     await harness.submit(question="And in flats?")
     await harness.settle()
     first, answered, last = (turn["content"] for turn in asked_in(harness.perplexity.requests[-1]))
