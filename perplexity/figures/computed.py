@@ -35,7 +35,7 @@ _SHARES = frozenset({"%", "°C", "°F", "°"})
 
 
 def compares(text: str, start: int, end: int) -> bool:
-    """Return whether words near a place say that something changed, or is more or less than something."""
+    """Return whether words near a place say that something changed, or is more or less than something else."""
     return _COMPARED.search(text, max(0, start - _NEAR), end + _NEAR) is not None
 
 
@@ -107,10 +107,10 @@ class Computed:
         return any(part > 0 and self.has_ratio(part - near, part + near, of_shares=False) for part in parts)
 
     def has_years_between(self, count: Decimal, hedge: str) -> bool:
-        """Return whether two years of the text are `count` or `count` + 1 years apart.
+        """Return whether two years of the text are from `count` to `count` + 1 years apart.
 
-        The second case is for ages: until their birthday, people are a year younger than the difference of the years.
-        A `hedge` such as "about" allows a larger difference.
+        The range is for ages: until their birthday, people are a year younger than the difference of the years.
+        A `hedge` such as "about" widens the range.
         """
         least = count * (Decimal("0.85") if hedge in {"under", "nearly", "about"} else 1)
         most = count * (Decimal("1.2") if hedge in {"over", "about"} else 1) + 1

@@ -172,7 +172,7 @@ def find_durations(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
 
 
 def seconds_of(written: str) -> frozenset[Decimal]:
-    """Return the seconds in "2:03:17" or in "3:42"; the latter may be hours or minutes, so both are returned."""
+    """Return the seconds of a duration such as "2:03:17". "3:42" has two values: 3 may be minutes or hours."""
     *parts, last = [Decimal(part.replace(",", ".")) for part in written.split(":")]
     if len(parts) == 1:
         return frozenset({60 * parts[0] + last, 3600 * parts[0] + 60 * last})
@@ -269,7 +269,7 @@ def _of_three(first: str, second: int, third: str, sign: str) -> tuple[PartialDa
 
 
 def _is_day(match: re.Match[str]) -> bool:
-    """Return whether "3.5." is a date rather than the end of a sentence."""
+    """Return whether a match such as "3.5." is a date rather than the end of a sentence."""
     before = _BEFORE_A_DAY.search(match.string, max(0, match.start() - 6), match.start())
     return bool(before or _AFTER_A_DAY.match(match.string, match.end())) or len(match[0]) == len("03.05.")
 
@@ -300,9 +300,9 @@ def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
 
 
 def _worded_day(text: str, month: int) -> tuple[int, int] | None:
-    """Return the start and the number of a day in words before a month; None if there is none.
+    """Return the start and the number of a day in words before a month, as in "first of June" and "am ersten Juni".
 
-    Such days are in "first of June" and "am ersten Juni". `month` is where the month starts.
+    Return None if there is none. `month` is where the month starts.
     """
     joint = " of " if text.endswith(" of ", 0, month) else " "
     word = _LAST_WORD.search(text, max(0, month - len(joint) - _LONGEST_DAY), month - len(joint))

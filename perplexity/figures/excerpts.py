@@ -48,7 +48,7 @@ _TABLE_HEADS = {
 }  # fmt: skip
 """Words in the head of a table, in lower case. A key is the power of ten by which they multiply the table's numbers."""
 MOST_PLACES = 50
-"""The most numbers of an excerpt that are compared with a figure or used in computations; more would take long."""
+"""The most entries that are used of a list of the excerpt's numbers, since longer lists would take long."""
 _CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _NAUGHT_OR_ONE = {"0": ("nil", "null", "zero", "love", "scoreless"), "1": ("one", "ein")}
@@ -106,7 +106,7 @@ class Excerpt:
 
     @cached_property
     def _parts_of_a_point(self) -> frozenset[Decimal]:
-        """The parts of a percentage point that the text says in words."""
+        """The fractions of a percentage point that the text has in words: 0.25 for "a quarter point"."""
         return frozenset(one.percentage for one in find_fractions(self.text, self.lower) if one.of_a_point)
 
     @cached_property
@@ -165,14 +165,17 @@ class Excerpt:
         return any(word in self.lower for word in words)
 
     def has_date(self, date: WrittenDate) -> bool:
-        """Return whether the text, the source's date or its address has a date, or both dates of a range."""
+        """Return whether the text, the source's date or the source's address has a date.
+
+        A range is found if both its ends are found, or if the text has its length (see `_has_months`).
+        """
         found = [self.dates.has(one) for one in date.readings]
         return all(found) or self._has_months(date) if date.is_range else any(found)
 
     def _has_months(self, date: WrittenDate) -> bool:
-        """Return whether the text has a range by its length and its end, as in "the three months to June".
+        """Return whether the text gives a range of months as its length and its end, such as "three months to June".
 
-        For a range from January, the text may have the year in place of the end.
+        For a range from January, the year (if any) may replace the end: "six months of 2024".
         """
         first, last = date.readings[0], date.readings[-1]
         if first.day or last.day or first.month is None or last.month is None:
@@ -182,11 +185,14 @@ class Excerpt:
         return ends and self._has_plain(f"{count} months")
 
     def _has_plain(self, written: str) -> bool:
-        """Return whether the text has the number in `written`, such as "6 months", in any form."""
+        """Return whether `has_number` finds the number and the unit in `written`, such as "6 months"."""
         return self.has_number(Number(written, 0, len(written.split(" ", maxsplit=1)[0])))
 
     def has_fraction(self, fraction: Fraction) -> bool:
-        """Return whether the text has a fraction in words, in percent, in basis points or as a ratio of two numbers."""
+        """Return whether the text has a fraction in words, in percent, in basis points or as a ratio of two numbers.
+
+        A fraction whose words may be separate numbers is also found if the text has each of these numbers.
+        """
         exact = float(fraction.percentage)
         if fraction.of_a_point:
             return self._has_plain(f"{fraction.percentage} %")
@@ -220,7 +226,7 @@ class Excerpt:
         return self.dates.has_century(int(number)) or Decimal(number) in self._values_in_words
 
     def has_season(self, first: str, last: str) -> bool:
-        """Return whether the text has two years, as in "2023/24"; `last` has two digits."""
+        """Return whether the text has both years of a season such as "2023/24"; `last` has two digits."""
         return self.dates.has_year(int(first)) and self.dates.has_year(int(first[:2] + last))
 
     def has_slashed(self, count: str, parts: str) -> bool:
@@ -289,7 +295,7 @@ class Excerpt:
     def has_number(self, mine: Number) -> bool:
         """Return whether the text has a number in any form, or numbers from which it can be computed.
 
-        The number in a name always counts as found if the text lacks the word before it, as in "Voyager 1".
+        The number in a name such as "Voyager 1" counts as found if the text lacks the word before the number.
         """
         if not mine.amounts:
             return self.contains(mine.written)
@@ -442,7 +448,7 @@ class Excerpt:
         return re.search(rf"(?<![\d.,]){re.escape(mine.written)}\.\d", self.text) is not None
 
     def _has_length_of_time(self, mine: Number) -> bool:
-        """Return whether the text says a length of time in another form."""
+        """Return whether the text has a length of time in other units or another form: "90 minutes" for 1.5 hours."""
         amount = mine.amounts[0]
         if amount.unit == "month":
             return self.dates.counts_months(amount.value)
@@ -477,7 +483,7 @@ class Excerpt:
     def _likely(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:
         """Return a tuple with the likeliest of a number's amounts; empty if it has none.
 
-        Amounts with a unit come first. "1.234" is read as in the text's language.
+        Amounts with a unit are likelier. "1.234" is read as a number is written in the text's language.
         """
         return self._in_its_language(tuple(amount for amount in amounts if amount.unit) or amounts, written)[:1]
 

@@ -199,7 +199,7 @@ def _has_name(excerpt: Excerpt, number: Number, prefix: str, suffix: str) -> boo
 
 
 def _in_words(text: str) -> Iterator[Figure]:
-    """Yield the numbers and the fractions that are written in words."""
+    """Yield the figures in words: times, decades, centuries, multiples such as "doubled", fractions and numbers."""
     lower = lowered(text)
     for start, end, minutes in find_worded_times(lower):
         yield _as_written(text, start, end, _of_dates(SourceDates.has_time), minutes)

@@ -48,7 +48,7 @@ _NO_NUMBER = -1_000_000_000
 
 
 def find_worded(lower: str, *, inside: bool = False) -> list[WordedNumber]:
-    """Return the numbers in words of a text in lower case; if two overlap, the earlier one in the list counts.
+    """Return the numbers in words of a text in lower case. They may overlap; the earlier in the list then counts.
 
     With `inside`, numbers at the beginning of a longer word are also returned: 3 for "dreijährig".
     """

@@ -241,7 +241,7 @@ def names_what(text: str, end: int) -> bool:
 
 
 def unit_follows(text: str, end: int, unit: str) -> bool:
-    """Return whether a unit follows a number: at once, after one or two other words, or as the end of a German word."""
+    """Return whether a unit follows a number directly, after one or two other words, or as the end of a German word."""
     for _ in range(3):
         match = _WORD_AFTER.match(text, end)
         if match is None or read_suffix(text, end).unit == unit:
@@ -260,7 +260,7 @@ def in_table(amount: Amount) -> bool:
 
 
 def are_alike(mine: Amount, other: Amount) -> bool:
-    """Return whether two amounts have the same unit, or units that may be written for each other."""
+    """Return whether two amounts have the same unit or units that may mean the same, or `other` is from a table."""
     return mine.unit == other.unit or {mine.unit, other.unit} in _RELATED or in_table(other)
 
 
@@ -279,10 +279,18 @@ def is_about(mine: Decimal, other: Decimal, hedge: str) -> bool:
 def rounds(number: Number, mine: Amount, other: Amount) -> bool:
     """Return whether the sentence's amount, `mine`, is the excerpt's amount, `other`, rounded as the wording allows.
 
-    Without a hedge, the number is rounded to its last written digit; or to its last digit other than zero, if this
-    changes it by at most one percent. After a word such as "about", it may be rounded to that digit if this changes it
-    by at most a tenth. The difference may then be twice as large if that digit is a five, or if the number is 1, 10,
-    100 and so on. After "more than" or "less than", the number may differ by a fifth, and one such as 100 by half.
+    Equal amounts do not count as rounded, nor does a whole number below 10 that has no unit, multiplier or hedge.
+
+    Any other number may be rounded at its last written digit, if the difference is at most a quarter of the number, or
+    half of a number with decimals. In the direction opposite to a hedge, it is at most a twentieth.
+
+    Without a hedge, the number may also be rounded at its last digit other than zero, if the difference is at most one
+    percent. A hedge allows a larger difference, measured in units of the last digit other than zero:
+
+    - "about": half a unit, or a whole unit if the digit is a five or the number is 1, 10, 100 and so on, but at most a
+      tenth of the number.
+    - "over", "under" and "nearly": less than a unit, in the direction of the hedge, and at most a fifth of the number;
+      after "over" and "under", at most half of it if it is 1, 10, 100 and so on.
     """
     difference = other.value - mine.value
     is_small = mine.value < 10 and mine.step >= 1 and not (mine.unit or mine.is_scaled or number.hedge)

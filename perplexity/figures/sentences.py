@@ -83,7 +83,7 @@ def cited_sentences(cited: CitedText) -> list[Sentence]:
 
 
 def _marker_places(cited: CitedText) -> list[tuple[int, int]]:
-    """Return the place of each marker's sign in the document, and the marker's number."""
+    """Return, for each marker, the place of its `_MARK` in the document, and its number."""
     lengths = (len(_MARK) if isinstance(piece, Marker) else len(piece) for piece in cited.pieces)
     places = zip(accumulate(lengths, initial=0), cited.pieces, strict=False)
     return [(place, piece.number) for place, piece in places if isinstance(piece, Marker)]

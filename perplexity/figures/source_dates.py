@@ -1,4 +1,4 @@
-"""Reads the dates, times and durations of a source, including its own date and the one in its address."""
+"""Reads the dates, times and durations in a source's text, the source's own date and the date in its address."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
     (12, 31): ("end of", "ende", "ende des jahres", "jahresende", "year-end", "through", "until", "bis"),
     (1, 1): ("start of", "beginning of", "anfang", "beginn des jahres", "from", "since", "ab", "seit"),
 }
-"""Lower-case words before a year that mean its last or its first day; a key is the month and day of that day."""
+"""Words, in lower case, that mean a day of the year that follows them. A key is the month and the day."""
 
 _CENTURIES = ("th century", "th-century", "st century", ". jahrhundert")
 _DAY_ALONE = re.compile(r"(?<![\w.,])([0-3]?\d)(?:\.(?=\s)|st|nd|rd|th)(?!\w)")
@@ -83,9 +83,10 @@ class SourceDates:
         return is_said or any(year.startswith(first) for year in self._written_years)
 
     def has(self, partial: PartialDate) -> bool:
-        """Return whether the text, the source's date or the source's address has a date.
+        """Return whether the text, the source's date or the source's address has this date.
 
-        The date may stand there without its year if the source has the year elsewhere, or has no year at all.
+        The date may be written without its year if the source has the year elsewhere, or has no year at all. It may
+        also be written as in `_EDGES`, or as a period that `_wider` returns.
         """
         if partial in self._partials:
             return True
@@ -144,7 +145,7 @@ class SourceDates:
 
     @cached_property
     def _yearless(self) -> frozenset[PartialDate]:
-        """The dates that are written without a year."""
+        """The dates that the text has without a year; each also without its day."""
         partials = [partial for date in self._dates for partial in date.readings if partial.year is None]
         return frozenset([*partials, *[PartialDate(None, month, None, part) for _, month, _, part in partials]])
 
