@@ -44,7 +44,7 @@ from perplexity.types import Answer, AnswerKind, Message, Query, Question, Searc
 log = logging.getLogger(__name__)
 
 MAX_PAGES = 5
-"""The most pages of one claim's search that a model is given."""
+"""The most pages that a model is given for one claim."""
 MAX_EXCERPT = 6_000
 """The most characters of a page's excerpt that are read; services return about 4,000."""
 MAX_CONCURRENT = 4
@@ -121,9 +121,9 @@ async def check_claims(
     `search` finds pages within the `filters`. `model`, such as a chain of `text_generators`, picks a passage on each
     claim without searching. A claim is supported or contradicted only if the words of that passage decide; the model's
     opinion does not count. `on_checked` is called with the place of each claim (from 0) as soon as it has its verdict;
-    `check_cancelled` is as in a `Question`. Raises InvalidRequest for claims that cannot be checked, NotPermitted or
-    RequestCancelled. If every search failed, and none of them only because it found nothing, raises the error of the
-    first claim's search.
+    `check_cancelled` is as in a `Question`. Raises InvalidRequest for claims that cannot be checked, and NotPermitted
+    and RequestCancelled from the providers. If every search failed, and none of them only because it found nothing,
+    raises the error of the first claim's search.
     """
     checker = _Checker(search=search, model=model, today=today, filters=filters, check_cancelled=check_cancelled)
     texts, started, places = validate_claims(claims), clock(), asyncio.Semaphore(MAX_CONCURRENT)

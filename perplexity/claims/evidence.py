@@ -47,7 +47,10 @@ _EVENT = re.compile(
     r"|kept|led|left|lost|made|met|paid|ran|rose|said|sank|saw|sent|set|shot|sold|spent|spoke|stood|stole|swam|threw|told"
     r"|took|went|won|wrote|ge\w+t|fiel|stieg|starb|gewann|verlor|trat|ging|kam|zog|schrieb|erhielt|begann)"
 )
-"""Verbs of single events: a phrase that the sentence adds, such as a place, does not limit a claim with such a verb."""
+"""Verbs of single events.
+
+A phrase that only the sentence has, such as a place, does not limit a claim with such a verb.
+"""
 _ABOUT = _words("about around approximately roughly circa ca etwa rund ungefähr environ")
 _NEGATORS = _words("not no never nicht kein keine keinen keinem keiner keines nie niemals")
 _LIMITS = _words("""
@@ -185,9 +188,7 @@ class _Word:
 
 
 def decide(claim: str, sentence: str, title: str = "", before: str = "", after: str = "") -> Verdict:
-    """Return the verdict on a claim that a sentence of a page gives.
-
-    The verdict is `UNCLEAR` unless the words of the sentence support or contradict the claim.
+    """Return whether a sentence of a page supports or contradicts a claim; `UNCLEAR` if its words do neither.
 
     `title` is the title of the page. `before` and `after` are the neighbouring sentences, which may withdraw what the
     sentence says.
@@ -206,9 +207,9 @@ def decide(claim: str, sentence: str, title: str = "", before: str = "", after: 
 def opposes(claim: str, verdict: Verdict, sentence: str, *around: str) -> bool:
     """Return whether a sentence gives the opposite of `verdict`.
 
-    If the sentence has as many negations as the claim, `decide` must return the opposite verdict. Otherwise the words
-    alone are compared, so that a sentence of hearsay counts, too. `around` is the title and the neighbouring sentences,
-    as in `decide`.
+    If the sentence has as many negations as the claim, `decide` must return the opposite verdict. Otherwise only the
+    claim's words are compared, so that a sentence that doubts or reports them counts, too. `around` is the title and
+    the neighbouring sentences, as in `decide`.
     """
     other = Verdict.CONTRADICTED if verdict is Verdict.SUPPORTED else Verdict.SUPPORTED
     loosely = _compare(claim, sentence, strict=False)
@@ -441,7 +442,7 @@ def _has_a_part(word: _Word) -> bool:
 def _may_be_said_otherwise(word: _Word, before: _Word, found: Sequence[_Word]) -> bool:
     """Return whether a word of a claim is probably a verb for which the sentence uses another word.
 
-    `before` is the claim's word before it; if `before` is a figure, the word is not taken for a verb.
+    `before` is the previous word of the claim. After a figure or a date, no word is taken for a verb.
     """
     small = not (word.capital or word.in_phrase or word.is_negator or word.value or before.value)
     return small and not any(_is_same(word, one) or _is_opposite(word, one) for one in found)

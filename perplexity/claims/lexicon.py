@@ -90,7 +90,7 @@ _META = re.compile(
         """)
     + r"|[:=(\[] ?(?:supported|contradicted|belegt)\b|指令|忽略|無視|主張"
 )
-"""Words of a sentence about a claim or to a model; such a sentence is no evidence for the claim."""
+"""Words of sentences about claims or to a model; such a sentence is no evidence, unless the claim has the words."""
 
 _QUESTION_MARKS = frozenset("?？؟")
 
@@ -199,7 +199,7 @@ def _folded(text: str) -> str:
 
 
 def negations(text: str) -> int:
-    """Return how many times a text denies something; "not only" and its like do not count."""
+    """Return how many times a text denies something; "not only" and similar phrases do not count."""
     return len(_NEGATION.findall(_NO_NEGATION.sub(" ", _folded(text))))
 
 

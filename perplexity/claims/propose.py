@@ -67,9 +67,9 @@ async def propose_claims(
 ) -> ProposedClaims:
     """Return the claims of a message, at most 8 sentences in its language; empty if it has none.
 
-    `model` is asked without a search; it may be a chain of `text_generators`. A claim that it writes is left out if it
-    has little to do with the message, or has a figure that the message lacks. If the model fails, its reply does not
-    have the requested form, or all its claims are left out, the claims are sentences of the message. `seconds` and
+    `model` is asked without a search; it may be a chain of `text_generators`. A claim that it writes is left out if the
+    message lacks over half of its words, or one of its figures. If the model fails, its reply does not have the
+    requested form, or all its claims are left out, the claims are sentences of the message. `seconds` and
     `check_cancelled` are as in a `Question`. Raises RequestCancelled only.
     """
     prepared = prepare(message)
@@ -88,7 +88,7 @@ async def propose_claims(
         return ProposedClaims(claims=sentences[:MAX_CLAIMS], may_be_more=may_be_more, cost_usd=error.cost_usd)
     written = parse_block(answer.text) if answer.kind is AnswerKind.MODEL else None
     proposed = await run_in_thread(_of_message, written, text) if written else ()
-    # A reply without claims is believed. A reply whose claims are all foreign to the message is not used.
+    # A reply that lists no claims is accepted. If all listed claims are left out, the reply is not used.
     from_model = written == () or bool(proposed)
     found = proposed if from_model else await run_in_thread(sentences_to_check, text)
     return ProposedClaims(
@@ -112,7 +112,7 @@ def build_messages(text: str) -> tuple[Message, ...]:
 def parse_block(reply: str) -> tuple[str, ...] | None:
     """Return the claims of a model's reply; None unless it has exactly one block, with numbered lines only.
 
-    Text around the block is ignored.
+    Text around the block is ignored. Lines that are too short or too long, or that address a model, are left out.
     """
     # The parts are the text before the block, "", the block, "/", and the text after the block.
     parts = _DELIMITER.split(reply)
