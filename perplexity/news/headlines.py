@@ -46,7 +46,7 @@ class Headline:
 
     @cached_property
     def folded(self) -> str:
-        """The folded title, for comparison."""
+        """The title without case and accents, for comparison."""
         return fold(self.title)
 
     @cached_property
@@ -278,7 +278,7 @@ _FOLDED_STOPWORDS = frozenset(map(fold, STOPWORDS))
 
 
 def stem(folded: str) -> str:
-    """Return a folded word without its most common endings."""
+    """Return a folded word without its ending, if the ending is common and at least three letters are left."""
     ending = next((e for e in _ENDINGS if folded.endswith(e) and len(folded) - len(e) >= 3), "")
     return folded[: len(folded) - len(ending)]
 
@@ -300,7 +300,7 @@ def weight(words: Keywords, names: frozenset[str]) -> float:
 
 
 def _share_prefix(one: str, other: str) -> bool:
-    """Return whether one of two stems is the prefix of the other."""
+    """Return whether one of two stems has at least four letters and begins the other, which has at most four more."""
     short, long = (one, other) if len(one) < len(other) else (other, one)
     return len(short) >= PREFIX_LENGTH and len(long) - len(short) <= 4 and long.startswith(short)
 

@@ -139,7 +139,7 @@ def _in_period(source: Source, period: DateRange) -> bool:
 
 
 def _reports_no_news(answer: Answer, *, listed: bool) -> bool:
-    """Return whether a reply without sourced stories says that there is no news, or is too short to say anything.
+    """Return whether a reply without sourced stories says that there is no news, or is one line without a source.
 
     If stories are `listed`, only the word NONE counts, because other words may be part of a headline.
     """
@@ -155,7 +155,7 @@ def _denies_news(line: str) -> bool:
         return True
     searched = 0
     for denial in _DENIAL.finditer(line):
-        # A sentence is searched once: if no word for news follows a denial, none follows a later denial in it.
+        # Each sentence is searched once: if no word for news follows its first denial, none follows a later one.
         if denial.end() >= searched:
             stop = _STOP.search(line, denial.end())
             searched = stop.start() if stop else len(line)

@@ -67,8 +67,8 @@ def deduplicate(stories: Iterable[Story]) -> tuple[Story, ...]:
 def fingerprint(story: Story, *, among: Iterable[Story] = ()) -> str:
     """Return the text by which `unseen` recognizes the story, of about 4,000 characters at most.
 
-    `among` are all stories of the same answer. A page that several of them cite is left out, because it identifies none
-    of them.
+    `among` are all stories of the same answer. A page that several of them cite identifies none of them, so it
+    is left out, unless it is the story's own page (`source`).
     """
     headlines = _headlines(story, _shared_urls(among))
     return encode([headline.to_json() for headline in headlines], separators=(",", ":"))
@@ -77,8 +77,8 @@ def fingerprint(story: Story, *, among: Iterable[Story] = ()) -> str:
 def unseen(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story] = ()) -> tuple[Story, ...]:
     """Return the stories whose fingerprints are not `seen`, in order.
 
-    If `stories` are only some of the stories of an answer, as in a later comparison, `among` are all stories of that
-    answer. Comparing 8 stories with 500 seen ones takes 0.1 s.
+    `among` are all stories of the answer, if `stories` are only some of them. A page that several of them cite is not
+    compared, unless it is a story's own page (`source`). Comparing 8 stories with 500 seen ones takes 0.1 s.
     """
     stories = tuple(stories)
     shared = _shared_urls(tuple(among) or stories)
@@ -91,8 +91,8 @@ def _is_same(one: Sequence[Headline], other: Sequence[Headline], *, at_once: boo
     """Return whether two stories, each given by its headlines, are the same.
 
     The first headline of one must match any headline of the other. If the matching headlines are of two pages, the
-    stories must not report different events. A match of further headlines only does not count, because both stories
-    may cite a page that reports many stories.
+    stories must not report different events. A match without either first headline does not count, because both
+    stories may cite a page that reports many stories.
     """
     pairs = chain(((one[0], headline) for headline in other), ((headline, other[0]) for headline in one[1:]))
     found = [(mine, theirs) for mine, theirs in pairs if same_story(mine, theirs)]
@@ -155,9 +155,11 @@ def same_story(one: Headline, other: Headline) -> bool:
 def distinct_events(one: Headline, other: Headline, *, at_once: bool) -> bool:
     """Return whether two stories at two addresses report two events, however similar their headlines are.
 
-    Headlines such as "Jackpot grows again" recur with other numbers on another day, or weeks later. A site reports an
-    event once, and other sites report it on that day or the next. With `at_once`, both stories are from one answer, so
-    undated stories of two sites can be about one event.
+    They do if their dates are over two weeks apart. They also do if both sentences have numbers, but none in common,
+    and the dates differ: at all on one site, by over a day on two sites. If a date is unknown, such numbers are enough,
+    unless both stories are from one answer (`at_once`) and from two sites.
+
+    For example, "Jackpot grows again" recurs with other numbers on another day, or weeks later.
     """
     days = abs((one.date - other.date).days) if one.date and other.date else None
     if days is not None and days > _FAR_DAYS:
@@ -190,10 +192,12 @@ def _contradict(one: Headline, other: Headline) -> bool:
 def _required_share(one: Headline, other: Headline) -> float:
     """Return the share of their keywords that the headlines must have in common.
 
-    A site reports an event once, at one address, and other sites report it on the same day or the next. A later report,
-    or a second address of the same site, is probably about a later event, so the share is higher. It is also higher if
-    the headlines have only names in common, or only names and states (stems such as "8>1"), since they may then just
-    have the same subject. It is higher still if each of them also has other words that the other one lacks.
+    The same page needs the lowest share. Two pages of one site, and dates over two days apart, need the highest: a site
+    reports an event once, and other sites on that day or the next, so the later report is probably of a later event.
+
+    Other pages need the lowest share, too, with two exceptions. The share is higher for dates two days apart. It is as
+    high for headlines that have only names in common, or only names and states (stems such as "8>1"), since they may
+    then just have the same subject; and higher still if each of them also has other words that the other one lacks.
     """
     days = abs((one.date - other.date).days) if one.date and other.date else 0
     if one.page == other.page:

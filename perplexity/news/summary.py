@@ -98,7 +98,7 @@ def _period(filters: Filters) -> str:
 MIN_STORIES, MAX_STORIES = 5, 8
 """The fewest and the most stories that a summary asks for."""
 _MAX_DAYS = 3
-"""The most days that count: a summary asks for `MAX_STORIES` for each, and models do not write longer lists."""
+"""The most days since `since` for which a summary asks for `MAX_STORIES` each; models do not write longer lists."""
 
 FROM_PAGES = N_("No model wrote this: headlines and sentences are the pages’ own.")
 UNPARSED_REPLY = N_("The model’s reply wasn’t a list, so these are the pages’ own headlines.")
