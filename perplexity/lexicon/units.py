@@ -180,7 +180,7 @@ _MONEY = "EUR USD cent GBP JPY CHF CNY INR KRW RUB SEK NOK DKK PLN CAD AUD BRL H
 CURRENCIES = frozenset(_MONEY.split(" "))
 _CASED = "Ah AU bar m M t T g G k K W V J B s l b c mm MM Mt Gt Ma Ga MP C F"
 _EXACT = frozenset(_CASED.split(" "))
-"""Short names that mean something else in the other case."""
+"""Short names that are compared case-sensitively, since in the other case they mean something else."""
 _LOWER = {name.lower().replace("-", " "): known for name, known in UNITS.items() if name not in _EXACT}
 INITIALS = frozenset(name.split(" ")[0] for name in UNITS if " " in name)
 """The first word of each unit's name that has several words."""
