@@ -281,7 +281,7 @@ class _Dive(DeepDiveRunner):
 
 
 def _age(saved: BackgroundRun | None) -> float:
-    """Return how many seconds ago a stage with a saved run began; 0 if there is none."""
+    """Return how many seconds ago the stage of a saved run began; 0 if no run is saved."""
     return max(0.0, saved.age) if saved else 0.0
 
 

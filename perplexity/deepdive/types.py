@@ -180,7 +180,7 @@ class StageStore(Protocol):
 
 
 class NullStageStore:
-    """A store that saves nothing, for a process that answers once."""
+    """A store that saves nothing, for runs that are not resumed."""
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:
         """Return None."""
