@@ -84,7 +84,7 @@ class Grok(Closing):
 
 
 SERVICES: Mapping[str, GrokWire] = {"xai": XaiWire(), "openrouter": OpenRouterWire()}
-"""The services by name, in order of preference: only xAI reports how many posts it has read."""
+"""The services by name. xAI is preferred, because only xAI reports how many posts it has read."""
 
 
 def build_grok(config: ProviderConfig) -> Grok | None:

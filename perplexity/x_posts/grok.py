@@ -182,5 +182,5 @@ class OpenRouterWire(GrokWire):
         )
 
     def translate_error(self, error: PerplexityError) -> PerplexityError:
-        """Return the error with the class that it means, since OpenRouter describes some errors in words only."""
+        """Return the error, with another class if its text says so: OpenRouter describes some errors in words only."""
         return openrouter.translate_error(error, provider=self.name)

@@ -55,7 +55,7 @@ class GrokWire(Protocol):
         ...
 
     def translate_error(self, error: PerplexityError) -> PerplexityError:
-        """Return the error with the class that it means at this service, and with the service's name."""
+        """Return the error with the service's name, and with another class if the service means another error by it."""
         ...
 
 
@@ -86,7 +86,7 @@ class Sentiment:
 
 @dataclass(frozen=True, kw_only=True)
 class PostSummary:
-    """What people say. `text` has markers that refer to `posts`, whose addresses were validated.
+    """A summary of what people say. `text` has markers that refer to `posts`, whose addresses were validated.
 
     `sentiment` counts posts; it never repeats figures from the model. `unreliable` is None, or a sentence that says
     why the summary is not reliable: it rests on no posts, on posts that the service does not confirm, or on more posts
