@@ -170,8 +170,8 @@ class SourceRegistry:
     def _register(self, source: Source) -> Source:
         """Return the page with its number in the run.
 
-        The new page replaces a known one with the same address if its excerpt is longer, or if the known page has no
-        title.
+        If a page with the same address is known, the new page replaces it only if the new excerpt is longer, or if the
+        known page has no title.
         """
         address = safe_url(source.url) or source.url
         known = self.pages.get(address)
@@ -319,7 +319,7 @@ def translate_error(error: Exception, *, provider: str, now: float) -> Perplexit
 
 
 def _from_status(error: ModelHTTPError, *, provider: str, now: float) -> PerplexityError:
-    """Return the error for an HTTP status; compatible endpoints use the statuses of OpenRouter."""
+    """Return the error for an HTTP status. The statuses of every endpoint are read as those of OpenRouter."""
     message = {"message": error.body} if isinstance(error.body, str) else error.body
     body = encode({"error": message}, default=str).encode(errors="replace") if message else b""
     if (own := scope.current().keys) is not None:
