@@ -1,4 +1,4 @@
-"""The services of the tools: their configuration from the environment, handlers, advice on errors, and reports."""
+"""The services of the tools: configuration from the environment, handlers, advice on errors, reports of attempts."""
 
 from __future__ import annotations
 

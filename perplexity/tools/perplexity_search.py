@@ -119,7 +119,7 @@ OUTPUT: Mapping[str, JSON] = {
 }
 """A result has `content`, `citations`, `web_results`, `model`, and `notes` if there are any.
 
-A failure has `error`, and an empty list of `results`.
+A failure has `error`, and an empty list of `results`. Both have `success` and `query`.
 """
 
 
