@@ -92,7 +92,7 @@ Context = ServerRequestContext[Any]
 def build_server(chain: Fallback, *, at_once: int = ServerSettings.at_once) -> Server[Any]:
     """Return a server whose tools ask this fallback chain. The result of a failed call explains the failure.
 
-    At most `at_once` calls of deep tools run at the same time; the others wait.
+    At most `at_once` calls of deep tools (see `McpTool`) run at the same time; the others wait.
     """
     deep_runs = asyncio.Semaphore(at_once)
 
@@ -265,8 +265,8 @@ def transport_security(
 ) -> TransportSecuritySettings:
     """Return the hosts and origins that requests may name, in lower case: the server's own, and `hosts` and `origins`.
 
-    A host is also allowed without a port, unless `hosts` has it with a port: a client omits a default port, such as the
-    port of a proxy in front of the server.
+    A host that `hosts` has with a port is allowed only with that port. Any other host is allowed with the server's port
+    and without a port: a client omits a default port, such as the port of a proxy in front of the server.
     """
     names = dict.fromkeys((*_LOOPBACK, bracket_ipv6(host).lower()))
     own = [f"{name}:{port}" for name in names]

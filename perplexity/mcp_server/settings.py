@@ -39,8 +39,8 @@ _USUAL_PORTS: Mapping[str, str] = {"http": ":80", "https": ":443"}
 class ServerSettings:
     """The settings that apply to both transports, stdio and HTTP.
 
-    `seconds` is the time limit of a call, None for the default. At most `at_once` calls of deep tools run at the same
-    time; the others wait.
+    `seconds` is the time limit of a call, None for the default. At most `at_once` calls of deep tools (see `McpTool`)
+    run at the same time; the others wait.
     """
 
     seconds: float | None = None

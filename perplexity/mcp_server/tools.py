@@ -42,7 +42,7 @@ Report = Callable[[float, str], Awaitable[None]]
 
 
 class ProgressReporter:
-    """Numbers and sends progress notifications: https://modelcontextprotocol.io/specification (utilities, progress)."""
+    """Sends numbered progress notifications: https://modelcontextprotocol.io/specification (utilities, progress)."""
 
     def __init__(self, report: Report, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._report = report
