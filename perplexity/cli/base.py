@@ -125,13 +125,13 @@ class ProcessIO:
 
     @classmethod
     def current(cls) -> ProcessIO:
-        """Return the environment, the streams and the signals of this process."""
+        """Replace closed streams, handle SIGTERM and SIGHUP from now on, and return this process's ProcessIO."""
         closed = frozenset(name for name in _STREAMS if getattr(sys, name) is None)
         for name, mode in _STREAMS.items():
             if name in closed:
                 # The null device takes the place of a closed stream; otherwise, the next file that is opened would get
-                # the stream's descriptor. `os.open` returns the lowest free descriptor. This is the stream's own, since
-                # the loop follows the order of the descriptors.
+                # the stream's descriptor. `os.open` returns the lowest free descriptor, which is the stream's own,
+                # because the loop follows the order of the descriptors.
                 setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
         for stream in (sys.stdout, sys.stderr):
             # A character that the terminal's encoding lacks is replaced instead of raising an error.

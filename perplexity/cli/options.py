@@ -121,7 +121,7 @@ def explain_invalid_request(error: InvalidRequest) -> str:
 
 
 def _split_values(values: Sequence[str]) -> list[str]:
-    # An empty value, as from an unset shell variable, and one of commas only are kept, so that an error reports them.
+    # A value that is empty (as from an unset shell variable) or has only commas is kept, so that an error reports it.
     return [part for value in values for part in [part for part in value.split(",") if part.strip()] or [value]]
 
 

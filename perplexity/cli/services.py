@@ -47,7 +47,10 @@ async def open_chain(
 async def open_chains(
     process: ProcessIO, order: Sequence[str] = (), **options: Unpack[ChainOptions]
 ) -> AsyncIterator[tuple[Fallback, Fallback]]:
-    """Open two chains: one of the providers in `order`, and one of only those that can write from a given text."""
+    """Open two chains: one of the providers in `order`, and one of only those that can write from a given text.
+
+    Raises the errors of `open_chain`.
+    """
     provider_timeouts, chain_timeouts = timeouts(options.get("seconds"))
     limiter, proxy = MemoryLimiter(), options.get("proxy", proxy_for)
     config = replace(checked_config(process, order), timeouts=provider_timeouts, proxy=proxy, limiter=limiter)
@@ -90,7 +93,7 @@ def checked_config(process: ProcessIO, order: Sequence[str] = ()) -> ProviderCon
 
 
 def missing_key_variable(process: ProcessIO, order: Sequence[str] = ()) -> str:
-    """Return the unset variable for the key of the first provider in `order`; empty if that provider lacks no key."""
+    """Return the variable for the key of the first provider in `order`; empty if the key is set, or none is needed."""
     first = (*order, *PROVIDERS)[0]
     return "" if first in config_from_env(process.environ).keys else next(iter(PROVIDERS[first].key_variables), "")
 
