@@ -37,8 +37,8 @@ far (None if the reply does not tell).
 class ApiClient:
     """Sends requests to one service through `transport`.
 
-    `error_map` holds the service's names of errors. `now` returns seconds since 1970. `on_limit` is awaited as soon as
-    the headers of a reply name the key's limit.
+    `error_map` maps the service's errors to exceptions. `now` returns seconds since 1970. `on_limit` is awaited as soon
+    as the headers of a reply name the key's limit.
     """
 
     transport: Transport
@@ -193,10 +193,10 @@ class Runs:
     ) -> AsyncGenerator[dict[str, JSON], None]:
         """Yield the states of a run, asking the service again until the run has ended; `state` is the last known state.
 
-        A run is not lost if the service is unavailable, hangs or returns nonsense for a while. Raises RunFailed for a
+        While the service is unavailable, hangs or sends unreadable replies, it is asked again. Raises RunFailed for a
         run that the service does not know, TimedOut if the run does not end in time, and other errors that are not
-        worth a retry. An error that is worth a retry is raised only if the service asks for a wait that leaves no time
-        for another request.
+        worth a retry. An error that is worth a retry is raised only if no time is left for another request after the
+        wait that the service asks for.
         """
         polls = 0
         if state is not None:

@@ -7,11 +7,11 @@ PerplexityError
 ├── TimedOut               the deadline passed
 ├── MalformedResponse      not in the documented form: HTML, empty, not JSON, too large
 │   └── StreamTruncated    a stream that ended without its terminal event
-├── RunFailed              accepted, and then failed or answered in an unusable way; or an unexpected error
+├── RunFailed              the service accepted, then failed or gave an unusable answer; or a call failed unexpectedly
 ├── MissingExtra           a package that an extra of this distribution installs is missing; an ImportError too
 ├── RequestCancelled       the caller no longer wants the answer: no other provider is asked
 ├── NotPermitted           the caller's own limits do not allow the call: no provider is asked
-├── NothingFound           no usable results; a service without a key may also refuse to search in this way
+├── NothingFound           no usable results; a service that needs no key may also refuse a search in this way
 ├── APIError               the service answered with an error status
 │   ├── AuthenticationError
 │   ├── BillingError       out of credit; Perplexity sends it as a 401
@@ -96,7 +96,7 @@ class InvalidRequest(PerplexityError):
 
     @classmethod
     def for_field(cls, field: str, value: object, allowed: str) -> InvalidRequest:
-        """Build the message from its three parts: the field, the value that was given and what is allowed."""
+        """Return the error whose message names the field, the value that was given and what is allowed."""
         shown = str(value)
         shown = shown if len(shown) <= 80 else shown[:79] + "…"
         return cls(f"{field}: {shown!r} is not allowed; {allowed}", field=field, value=shown, allowed=allowed)
@@ -152,7 +152,7 @@ class MissingExtra(PerplexityError, ImportError):
 
     @classmethod
     def for_extra(cls, extra: str) -> MissingExtra:
-        """Build the message from the extra's name."""
+        """Return the error for a missing extra, with the command that installs it."""
         command = f"pip install '{DISTRIBUTION}[{extra}]'"
         error = cls(f"this needs the extra {extra!r}, which is not installed: {command}")
         error.extra, error.command = extra, command
@@ -172,12 +172,12 @@ class NotPermitted(PerplexityError):
 
 
 class NothingFound(PerplexityError):
-    """There are no usable results. A service without a key may also refuse to search without saying so."""
+    """There are no usable results. A service that needs no key may also refuse a search by returning none."""
 
     summary = N_("gave no results")
 
     def with_notes(self, notes: Iterable[str]) -> Self:
-        """Return the error with a provider's notes in its `summary`, such as how many pages were left out."""
+        """Add a provider's notes to `summary`, such as how many pages were left out, and return the error."""
         if said := "; ".join(note.rstrip(".") for note in notes):
             self.summary = f"{say(NothingFound.summary)}: {said}"
         return self
@@ -202,7 +202,7 @@ class BillingError(APIError):
 
 
 class EndpointRetired(APIError):
-    """The service no longer offers the endpoint to this key, or the model. Perplexity now answers at `/v1/agent`."""
+    """The service no longer offers this key the endpoint or the model. Perplexity now answers at `/v1/agent`."""
 
     summary = N_("has retired this endpoint")
 

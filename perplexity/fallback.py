@@ -49,9 +49,9 @@ MAX_OWNERS = 1_000
 """The most owners of keys whose failures are counted separately; the owners that asked most recently are kept."""
 
 MAX_REFUSALS = 2
-"""The number of times, in one request, that a provider is asked again after it refused a call because of its rate.
+"""The most calls of one request, at all providers together, that are sent again after a rate limit refused them.
 
-The refusals of all providers are counted together. Each further refusal is recorded as a failed attempt.
+Each further call that a rate limit refuses is recorded as a failed attempt.
 """
 
 CIRCUIT_OPEN = "Resting"
@@ -104,12 +104,12 @@ class FallbackRun:
     waited: float = 0.0
 
     async def candidates(self) -> AsyncGenerator[Candidate, None]:
-        """Yield each provider in its turn while there is time.
+        """Yield the providers in order while there is time.
 
         A provider whose breaker is open is recorded as a failed attempt and skipped, unless it can resume a run that is
-        paid for. A provider that refuses a call because of its rate is yielded again, as `MAX_REFUSALS` says. If a
-        provider's turn at the limiter would come too late, the providers that may stand in for it are asked first. If
-        none is left, the call waits for its turn, because a limit is no reason to answer with passages.
+        paid for. A provider whose rate limit refuses a call is yielded again, within `MAX_REFUSALS`. If the limiter
+        would delay a call for too long, the providers that may stand in for its provider are asked first. If none of
+        them is left, the call waits, because a rate limit is no reason to answer with passages.
         """
         begun, left = self.clock(), self._offering()
         while left and (now := self.clock()) < (end := begun + self.total + self.waited):
@@ -152,8 +152,8 @@ class FallbackRun:
     async def _take_turn(self, provider: Provider, *, patient: bool) -> float:
         """Wait until the limiter allows a call to the provider, and return the seconds waited.
 
-        Retries of the call will wait for the limiter, too. Raises RateLimitError if the call is not `patient` and its
-        turn would come too late.
+        Retries of the call will wait for the limiter, too. Raises RateLimitError if the call is not `patient` and would
+        have to wait too long.
         """
         if self.limiter is None:
             return 0.0
@@ -163,7 +163,7 @@ class FallbackRun:
         return self.clock() - began
 
     def _may_stand_in(self, provider: Provider) -> bool:
-        """Return whether a provider may be asked in place of one whose rate is limited.
+        """Return whether a provider may be asked in place of one whose rate limit is reached.
 
         For an answer, the provider must have a model that writes it.
         """
@@ -181,9 +181,9 @@ class FallbackRun:
     async def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
         """Record a failure and return it as a PerplexityError.
 
-        If no other provider may be asked, raises the failure. If a service refused the request after other failures,
-        raises AllProvidersFailed instead. A raised error has the cost of all failures. A call is not recorded as an
-        attempt if it was not permitted, or if it was refused because of its rate and gets another turn.
+        Raises the failure if no other provider may be asked; raises AllProvidersFailed instead if a service found the
+        request invalid after other failures. A raised error has the cost of all failures. A call that was not
+        permitted, or that hit a rate limit and will be sent again, is not recorded as an attempt.
         """
         failure = _as_perplexity_error(error, candidate.provider)
         if self.limiter is not None and _is_rate(failure):
@@ -213,8 +213,8 @@ class FallbackRun:
                 return failure
             if not before:
                 raise self.with_total_cost(failure)
-            # A later provider that rejects the request without sending it has rules of its own; the next provider may
-            # accept the request. If a service refuses the request, the request is wrong.
+            # Other providers failed before. If this one rejected the request without sending it, its own rules may be
+            # the reason, and the next provider may accept the request. If a service refused it, the request is wrong.
             if refused_by_service:
                 raise AllProvidersFailed(self.failed)
             return failure
@@ -224,15 +224,15 @@ class FallbackRun:
         return failure
 
     def with_total_cost(self, error: PerplexityError) -> PerplexityError:
-        """Return the error that ends the run, with the total cost of all failures."""
+        """Set the total cost of all failures on the error that ends the run, and return the error."""
         error.cost_usd = cost_with_failures(None, self.failed)
         return error
 
     def _counts_against_provider(self, error: PerplexityError, candidate: Candidate) -> bool:
         """Return whether a failure counts against the provider.
 
-        A failure does not count if the provider found nothing, had too little time, or refused because of a rate that
-        the limiter now knows.
+        A failure does not count if the provider found nothing or had too little time, or if a rate limit refused the
+        call and a limiter is used.
         """
         if isinstance(error, TimedOut):
             return not self.short_deadline and candidate.seconds > self.timeouts.minimum
@@ -278,14 +278,14 @@ class FallbackRun:
 
 
 def _is_rate(error: PerplexityError) -> bool:
-    """Return whether a service refused a call only because of too many calls, without starting or charging anything."""
+    """Return whether only a rate limit refused a call, so that the service neither started nor charged anything."""
     return isinstance(error, RateLimitError) and error.status != 402 and not error.began and not error.cost_usd
 
 
 def _as_perplexity_error(error: Exception, provider: Provider) -> PerplexityError:
     """Return the error as a PerplexityError.
 
-    An error that no provider should raise becomes RunFailed; only its class is logged.
+    TimeoutError becomes TimedOut. Any other error becomes RunFailed, and only its class is logged.
     """
     if isinstance(error, PerplexityError):
         return error
@@ -319,7 +319,7 @@ class Fallback(Provider):
 
     If all providers fail, AllProvidersFailed is raised. An invalid request may end the chain earlier:
 
-    - A service refuses a request with a filter, a schema, tools, a length, a `context` or a `vendor/model`: no other
+    - A service refuses a request with a filter, a schema, tools, `max_tokens`, `context` or a `vendor/model`: no other
       provider is asked. InvalidRequest is raised or, if other providers failed before, AllProvidersFailed.
     - A service refuses a request without any of those options: the next provider, if there is one, is asked.
     - A provider rejects a request without sending it: InvalidRequest is raised or, if other providers failed before,
@@ -327,8 +327,8 @@ class Fallback(Provider):
 
     A provider that failed `breaker.failures` times in a row is skipped for `breaker.seconds`. `on_attempt` is called
     after every attempt, also after the successful one; without it, each attempt is logged. `on_candidate` is called
-    before each request for a stream. With a `limiter`, each call waits for its turn before its time begins, and a
-    refusal because of a rate does not count towards `breaker.failures`.
+    before each request for a stream. With a `limiter`, each call waits for its turn before its time begins, and a call
+    that hits a rate limit does not count towards `breaker.failures`.
     """
 
     def __init__(
@@ -392,7 +392,7 @@ class Fallback(Provider):
         )
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the events of the first provider that returns text; after its first text, no other is asked.
+        """Yield the events of one provider after another until one answers; after the first text, no other is asked.
 
         Raises InvalidRequest, NotPermitted, RequestCancelled or AllProvidersFailed. After the first text, the
         PerplexityError of the provider that wrote the text is raised.
@@ -647,10 +647,10 @@ class Permit:
     ended: bool = False
 
     def may_retry(self, *, retried: bool) -> bool:
-        """Return whether a failed request may be sent again. While the breaker is open, none may be sent again.
+        """Record that the request failed, and return whether it may be sent again: not while the breaker is open.
 
-        A request that was `retried` before may be sent again only while no other request is failing. So if many
-        simultaneous requests fail, each is sent at most twice.
+        A request that was `retried` before may be sent again only if no other failed request is being retried. So if
+        many simultaneous requests fail, each is sent at most twice.
         """
         self.breaker.retrying.add(self)
         return not self.breaker.is_open and (not retried or len(self.breaker.retrying) == 1)

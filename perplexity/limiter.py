@@ -20,7 +20,7 @@ CallKind = Literal["search", "answer", "background"]
 """The kinds of calls, each counted by itself: searches, answers, and background runs (`Target.background`)."""
 
 WAIT_SECONDS = 60.0
-"""The most seconds that an impatient caller waits for its turn."""
+"""The most seconds that a call waits for its turn if its caller is not `patient`."""
 
 PROBE_SECONDS = 10.0
 """The most seconds that other calls wait for the reply to the first call after a refusal."""
@@ -104,7 +104,7 @@ class Limiter(Protocol):
         ...
 
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
-        """Record that the service refused a call because of its rate.
+        """Record that a rate limit of the service refused a call.
 
         No call is sent for `retry_after` seconds. Then one call is sent, and the others follow once the service has
         accepted that call.
@@ -183,7 +183,7 @@ class MemoryLimiter:
     async def replied(
         self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
     ) -> None:
-        """End a stop that a call has tested, and adopt the limit that the reply names if the lane `learns`."""
+        """End the stop if the accepted call was sent to test it; adopt the limit in the reply if the lane `learns`."""
         lane = self._lane(provider, kind)
         if lane.probes:
             lane.stopped_until = None

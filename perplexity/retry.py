@@ -96,7 +96,7 @@ class Retries:
 
     `made` is the number of retries so far, and `seconds` is the time that is left for further pauses. `may_retry`
     returns whether the failed service may be asked again. If a limiter decides when calls may be sent, `turn` waits
-    until it allows a call, and a refusal because of a rate is not retried here.
+    until it allows a call, and a RateLimitError is not retried here.
     """
 
     made: int = 0
@@ -146,9 +146,9 @@ class Retrier:
     ) -> None:
         """Wait before the next attempt; raise the error if no attempt is left or none would be in time.
 
-        The error is raised without a pause if the service asks for a pause of more than a minute or longer than the
-        time left, if `retries.may_retry` returns False, or if it is a refusal because of a rate and a limiter is used.
-        The error is also raised if other requests find out during the pause that the service is down.
+        The error is raised without a pause if the service asks for a pause of over a minute or longer than the time
+        left, if `retries.may_retry` returns False, or if it is a RateLimitError and a limiter is used. The error is
+        raised after the pause if other requests found out meanwhile that the service is down.
         """
         requested = error.retry_after or 0.0
         seconds = max(self.policy.delay(retries.made + 1, self.random()), requested)
