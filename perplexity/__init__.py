@@ -102,7 +102,7 @@ __all__ = sorted(" ".join(["__version__", *_NAMES.values()]).split())  # noqa: P
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """Import the module of a public name, and store all public names of that module for later."""
+        """Import the module of a public name, store all public names of the module here, and return the named one."""
         for module, names in _NAMES.items():
             if name in names.split():
                 from importlib import import_module
@@ -113,5 +113,5 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__():
-        """Return the public names, including those that were not used yet."""
+        """Return the names in this module, including public names that were not used yet."""
         return sorted({*globals(), *__all__})

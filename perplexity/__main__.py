@@ -1,4 +1,4 @@
-"""Start the command line: `python -m perplexity`, or `pplx` if it is installed."""
+"""Starts the command line: `python -m perplexity`, or `pplx` if it is installed."""
 
 from __future__ import annotations
 

@@ -272,8 +272,7 @@ def _of_numbers(mark: _Mark, known: SourceIndex) -> Meaning:
 def _unmarked(reference: Reference, *, adjacent: bool) -> Reference:
     """Return a link without a marker of its own, because the marker of the same source follows the link.
 
-    A link whose words are only a number is removed, unless the marker follows it directly (`adjacent`). Such a link is
-    returned unchanged.
+    A link whose words are only a number is removed, or returned unchanged if the marker follows directly (`adjacent`).
     """
     start, end, meaning = reference
     if not meaning.text:

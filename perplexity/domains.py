@@ -139,7 +139,7 @@ def filter_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = Fal
 
 
 def domain_notes(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the notes that count sources and links left out because of these domains."""
+    """Return the notes that count sources and links left out because of these domains."""
     if not domains:
         return ()
     place = DomainPolicy(domains).place

@@ -27,7 +27,7 @@ DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year":
 
 UNDATED = N_("Newest source: undated.")
 ZONE_DAYS = 1
-"""The days by which a page's date may differ from ours, since a page is dated in its own time zone."""
+"""The days by which a page's date may differ from the date in UTC, since a page is dated in its own time zone."""
 
 _LATEST_DAYS = 7
 _LONGEST_QUESTION = 4_000
@@ -135,9 +135,10 @@ def newest_source_line(question: str, sources: Sequence[Source], *, today: date,
 
 
 def add_newest_source_line(answer: Answer, question: Question, *, now: float) -> Answer:
-    """Return the answer with the line on its newest source, if one is due. `now` is in seconds since 1970.
+    """Return the answer with the result of `newest_source_line` in `as_of`. `now` is in seconds since 1970.
 
-    The newest source is searched among the cited sources, or among all if none is cited.
+    The line is about the cited sources, or about all if none is cited. An answer does not change if its question has a
+    schema or asks for nothing new.
     """
     recency = question.filters.recency
     if question.schema is not None or max_age_days(question.text, recency) is None:

@@ -36,7 +36,7 @@ _VENDOR_MODEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}/[a-z0-9][a-z0-9._:-]{0,126
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """The model of an answer: an effort, or a pinned `vendor/model`.
+    """What writes an answer: the model for an effort, or a pinned `vendor/model`.
 
     `name` is the requested name. `reasons` says whether a pinned model is asked to think first. For a pinned model,
     `effort` only sets the time limit and, if `reasons` is True, how hard the model thinks.

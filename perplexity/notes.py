@@ -100,7 +100,7 @@ def fallback_notice(reply: Answer | SearchResults, *, unset: str = "") -> str:
 
 
 def agent_fallback_notice(read: Answer | SearchResults) -> str:
-    """Return the line for an agent's answer that says that a tool read another provider's pages or answer.
+    """Return a line that says why an agent read the pages or the answer of another provider.
 
     The line is empty if no provider failed before `read`.
     """

@@ -1,7 +1,7 @@
-"""Makes text from outside safe: in prompts and tool results it closes no section, on a terminal it gives no commands.
+"""Makes text from outside safe: it can neither close a section of a prompt or a tool result, nor control a terminal.
 
 An escape sequence in an answer or a title could move the cursor, rewrite what was shown, set the clipboard or make a
-link that lies: https://en.wikipedia.org/wiki/ANSI_escape_code
+misleading link: https://en.wikipedia.org/wiki/ANSI_escape_code
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references|message|claims?
 _FENCE = re.compile("`{3,}|~{3,}")
 _NOT_IN_AN_ADDRESS = re.compile(r"[\s<>\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile(r"\r\n?")
-# C0 except tab and line feed, DEL, C1, the characters that reorder text, and noncharacters, which other programs drop
-# later.
+# C0 (except tab and line feed), DEL, C1, the characters that reorder text, and noncharacters, which other programs
+# drop later.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
-# C0 except tab and line feed, DEL, C1; the marks that reorder text (https://trojansource.codes); line separators that
-# some terminals obey; half surrogate pairs, which cannot be encoded.
+# C0 (except tab and line feed), DEL, C1; the marks that reorder text (https://trojansource.codes); line separators
+# that some terminals obey; half surrogate pairs, which cannot be encoded.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )

@@ -55,7 +55,10 @@ class RequestLog:
     async def record(
         self, service: str, path: str, body: str, *, before_sending: BeforeSending | None = None
     ) -> SentRequest:
-        """Record a request that is about to be sent. Raises the errors of both `before_sending` functions."""
+        """Record a request that is about to be sent, await both `before_sending` functions, and return the request.
+
+        If one of the functions raises, the request is removed, and the error is raised.
+        """
         sent = self.add(service, path, body)
         try:
             for before in (before_sending, self.before_sending):
@@ -67,7 +70,7 @@ class RequestLog:
         return sent
 
     def add(self, service: str, path: str, body: str) -> SentRequest:
-        """Record a request that is sent now."""
+        """Record a request that is sent now, and return it."""
         sent = SentRequest(service=service, path=path, body=body, at=self.now())
         self.requests.append(sent)
         return sent

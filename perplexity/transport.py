@@ -260,8 +260,8 @@ class Transport:
     ) -> Response:
         """Return the whole response.
 
-        Raises ConnectionFailed, MalformedResponse for a response that is too large or not HTTP, InvalidRequest for a
-        body that cannot be written as JSON, and the errors of `before_sending`.
+        Raises ConnectionFailed; MalformedResponse if the response is too large or not HTTP; InvalidRequest if the body
+        cannot be written as JSON; and the errors of `before_sending`.
         """
         async with self.open(method, path, body, before_sending=before_sending) as opened:
             return await self.read(opened)

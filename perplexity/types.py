@@ -45,7 +45,7 @@ class Attachment:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A raw web search."""
+    """A web search for pages."""
 
     text: str
     filters: Filters = NO_FILTERS
@@ -57,7 +57,7 @@ class Query:
     """Whether to search news only."""
 
     fast: bool = False
-    """Whether to take the cheaper and quicker search, if the provider has one."""
+    """Whether to use the cheaper and quicker search, if the provider has one."""
 
     seconds: float | None = None
     """The time limit in seconds, including retries; None for the provider's own limit."""
@@ -91,7 +91,7 @@ class Question:
 
     reasoning: bool = False
     model: str | None = None
-    """A Sonar name, an effort or `vendor/model`; None for the default of the mode."""
+    """A Sonar name, an effort or `vendor/model`; None for the default, which depends on `reasoning`."""
 
     filters: Filters = NO_FILTERS
     schema: Mapping[str, JSON] | None = None
@@ -113,7 +113,7 @@ class Question:
     """Whether to answer from news."""
 
     offline: bool = False
-    """Whether a provider that can leave its search out answers from the messages alone.
+    """Whether a provider that can answer without a search uses the messages alone.
 
     If its service searches anyway, the answer fails.
     """

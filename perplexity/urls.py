@@ -158,7 +158,7 @@ _GENERIC_TITLE = re.compile(
     re.IGNORECASE,
 )
 _SECTION = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?(?:\.html?)?")
-"""Matches a path segment of one or two words, such as `middle-east`; that of an article has a number or more words."""
+"""Matches a path segment of one or two words, such as `middle-east`; an article's has a number or more words."""
 _DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d(?:-\d\d)?)?(?:/\d\d?){0,2}")
 _MAX_GENERIC_WORDS = 2
 

@@ -63,7 +63,7 @@ def first_choice(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
 def parse_sources(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON]]) -> tuple[Source, ...]:
     """Return the sources: the `search_results`, else the bare `citations`, else the annotations.
 
-    A marker in the text is a position in these lists, from 1. The details in an annotation are added to the citation
+    A marker in the text is a position in the list, from 1. The details in an annotation are added to the citation
     with the same address.
     """
     if found := _numbered(body.get("search_results")):
