@@ -88,7 +88,10 @@ class Dialogs:
             self.timeline.views.complain(view.id, {}, failure=FAILURE)
 
     async def submit(self, view_id: str, values: Entered) -> None:
-        """Submit a modal, unless Slack's client complains about a value. Raises BadInput if there is no such modal."""
+        """Submit a modal, unless Slack's client complains about a value.
+
+        Raises BadInput if the modal is closed, has no submit button, or does not offer one of the values.
+        """
         view = self._find(view_id)
         if not view.can_be_submitted:
             raise BadInput("view_id: this view has no button to submit it")

@@ -65,7 +65,7 @@ class Files:
         self._files: dict[str, File] = {}
 
     def announce(self, *, name: object, length: object) -> File:
-        """Return a new file, whose content can then be uploaded; `length` is in bytes. Raises `SlackError`."""
+        """Create and return a file, whose content can then be uploaded; `length` is in bytes. Raises `SlackError`."""
         size = int(str(length)) if re.fullmatch("[0-9]{1,9}", str(length), re.ASCII) else 0
         if not isinstance(name, str) or not _NAME.fullmatch(name) or size == 0:
             raise SlackError("invalid_arguments")
@@ -74,7 +74,7 @@ class Files:
         return self.put(File(id=f"F{secrets.token_hex(5).upper()}", name=name, size=size))
 
     def create_canvas(self, title: str, markdown: str) -> File:
-        """Return a new canvas. Raises `SlackError` if it has a list in a quotation."""
+        """Create and return a canvas. Raises `SlackError` if it has a list in a quotation."""
         if _QUOTED_LIST.search(_FENCE.sub("", markdown)):
             raise SlackError("canvas_creation_failed", detail="Unsupported list in a quotation")
         file_id, title, content = f"F{secrets.token_hex(5).upper()}", title or "Untitled", markdown.encode()

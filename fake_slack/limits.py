@@ -3,7 +3,7 @@
 `block_kit.json` says what each block, element and view may contain; this module has the rules that span several of
 them.
 
-Sources: https://docs.slack.dev/reference/block-kit/blocks, and for the limits that long answers break
+Sources: https://docs.slack.dev/reference/block-kit/blocks, and for the limits that long answers exceed
 https://github.com/slackapi/bolt-js/issues/2509.
 """
 
@@ -219,7 +219,7 @@ def walk(value: object) -> Iterator[tuple[object, int]]:
 
 
 def rendered_blocks(text: str) -> int:
-    """Count the blocks that Slack makes of a `markdown` block: one per `OWN_BLOCK`, and one per run of other text."""
+    """Count the blocks that Slack makes of a `markdown` block: one per `OWN_BLOCK` token or run of other text."""
     count, in_run, inside = 0, False, 0
     for token in MARKDOWN.parse(text):
         if token.type in OWN_BLOCK:
@@ -231,7 +231,7 @@ def rendered_blocks(text: str) -> int:
 
 
 def rendered_length(text: str) -> int:
-    """Count characters as Slack does: `&` counts as 5, `<` and `>` as 4, and a heading as about 100 more."""
+    """Count characters about as Slack does: `&` as 5, `<` and `>` as 4, and 100 more for each heading."""
     headings = sum(token.type == "heading_open" for token in MARKDOWN.parse(text))
     return len(text) + 4 * text.count("&") + 3 * (text.count("<") + text.count(">")) + 100 * headings
 

@@ -195,7 +195,7 @@ def message_actions(
 def view_actions(
     actor: Actor, actions: Sequence[Mapping[str, Any]], *, view: Mapping[str, Any], trigger_id: str
 ) -> dict[str, Any]:
-    """Return the payload for a person's use of an element in a view, which has no response_url."""
+    """Return the payload for a person's use of an element in a view; it has no response_url."""
     container = {"type": "view", "view_id": view["id"]}
     return actor.payload(
         "block_actions", container=container, trigger_id=trigger_id, view=dict(view), actions=list(actions)
@@ -245,5 +245,5 @@ def message_shortcut(
 
 
 def global_shortcut(actor: Actor, callback_id: str, *, trigger_id: str, action_ts: str) -> dict[str, Any]:
-    """Return the payload for a person's use of a global shortcut, which has no channel and no response_url."""
+    """Return the payload for a person's use of a global shortcut; it has no channel and no response_url."""
     return actor.payload("shortcut", callback_id=callback_id, trigger_id=trigger_id, action_ts=action_ts)

@@ -139,7 +139,10 @@ class Slack:
         await web.SockSite(self._runner, self._socket).start()
 
     def start(self, serve: Callable[..., object]) -> None:
-        """Run `serve(port=…)`, such as the `start` of a Bolt app, in a thread, and send requests to it from now on."""
+        """Run `serve(port=…)`, such as the `start` of a Bolt app, in a thread, and send requests to it from now on.
+
+        Raises TimeoutError if the app does not listen after five seconds.
+        """
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         self.sender.url = f"http://127.0.0.1:{port}{EVENTS}"

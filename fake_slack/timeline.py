@@ -137,7 +137,7 @@ class Timeline:
         return f"{self._last_microseconds // 1_000_000}.{self._last_microseconds % 1_000_000:06d}"
 
     def put(self, message: SlackMessage) -> SlackMessage:
-        """Add a message, or replace the one with the same channel and `ts`."""
+        """Add a message, or replace the one with the same channel and `ts`; return it with an id for each block."""
         message = replace(message, blocks=tuple(_with_block_ids(message.blocks)))
         if message.thread_ts is not None and self.find(message.channel, message.ts) is None:
             self.around.set_status(message.channel, message.thread_ts, "")  # Any new reply ends the status.

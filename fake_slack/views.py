@@ -112,7 +112,7 @@ class OpenViews:
         self._homes: dict[str, View] = {}
 
     def issue_trigger(self, user: str, *, view: str | None = None, channel: str = "", id: str | None = None) -> str:
-        """Return `id`, or a new `trigger_id`, for a person's action. An `id` that is known keeps its first trigger."""
+        """Record a person's action; return its `trigger_id`: `id` or a new one. A known `id` keeps its first action."""
         now = self._clock()
         trigger_id = id or f"{int(now * 1000)}.{secrets.randbelow(10**10)}.{secrets.token_hex(16)}"
         self._triggers.setdefault(trigger_id, IssuedTrigger(user=user, issued=now, view=view, channel=channel))
