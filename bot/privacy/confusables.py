@@ -117,7 +117,7 @@ def readings(text: str) -> Iterator[Reading]:
 def _characters(code: str) -> Iterator[tuple[str, int]]:
     """Yield the characters that a code encodes, each with the length of its part of the code.
 
-    Yield nothing for a backslash that escapes a sign; the code is the backslash alone, which only marks the sign.
+    For a backslash that escapes a sign, the code is the backslash alone, and nothing is yielded.
     """
     match code[0], code[1:2]:
         case "%", _:

@@ -33,7 +33,7 @@ _EMAIL = re.compile(
     rf"(?<!{_WORD})(?<![.%+'-]){_LOCAL}++{_AT}"
     rf"(?:(?:{_WORD}|-)++(?:{_DOT}((?:{_WORD}|-)++))+|\[(?i:IPv6:)?[0-9A-Fa-f.:]{{7,45}}\])"
 )
-"""Only its words, such as `at`, ignore case: compiling the whole pattern that way would take 20 milliseconds."""
+"""Only words in the pattern, such as `at`, ignore case: compiling all of it that way would take 20 milliseconds."""
 
 _INTERNATIONAL = re.compile(r"(?<![\w+])(?:\+|00)\(?[1-9](?:[ .()/\t-]{0,3}\d){7,15}")
 _NATIONAL = re.compile(r"(?<![\w,/+(-])(?<!\d[.:])\(?0(?:[ .()/\t-]{0,3}+\d){8,12}+(?!\d)")
@@ -120,7 +120,7 @@ def _is_book(number: str, before: str) -> bool:
 
 
 def _cards(text: str) -> Iterator[Span]:
-    """Yield the spans of card numbers: 13 to 19 digits, the last a check digit; other digits may follow a separator."""
+    """Yield the spans of card numbers: 13 to 19 digits, the last a check digit. A separator and digits may follow."""
     start = 0
     while (begin := _CARD.search(text, start)) is not None:
         start = begin.start() + 1
@@ -157,7 +157,7 @@ def _luhn(digits: Sequence[int]) -> bool:
 
 
 def _accounts(text: str) -> Iterator[Span]:
-    """Yield the spans of account numbers with check digits (ISO 13616) and ten or more digits; words may follow."""
+    """Yield the spans of IBANs (ISO 13616) with valid check digits and ten or more digits, even if words follow."""
     start = 0
     while (found := _ACCOUNT.search(text, start)) is not None:
         start = found.start() + 1

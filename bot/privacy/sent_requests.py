@@ -49,7 +49,7 @@ class SentLog(RequestLog):
         return _line(vars(request) | {"left_out": self.counts})
 
     def take(self) -> str | None:
-        """Return the new requests to save, as lines of JSON; None if there are none.
+        """Remove the new requests from the log, and return them as lines of JSON to save; None if there are none.
 
         If the new requests are too long in total, some in the middle are left out. The line before the gap says how
         many.
@@ -66,7 +66,7 @@ class SentLog(RequestLog):
         return "".join(map(_line, lines))
 
     def take_all(self) -> tuple[str | None, list[UUID]]:
-        """Return the requests to save when the question ends, as `take` does, and the ids of saved requests to delete.
+        """Take the requests to save when the question ends, as `take` does; return them, and ids of rows to delete.
 
         Saved requests that were not sent after all are to be deleted. If the saved requests are too long together, all
         of them are to be deleted; the returned text then includes those that were sent, shortened as in `take`.

@@ -158,7 +158,7 @@ TABLES: Mapping[str, Table] = {
         columns=_columns(person="user_id", none="question_id asked_at"),
     ),
     # Requests of a question are saved before they are sent. A trigger deletes them with the question's text. A request
-    # that was saved while its question was being deleted stays until it is one day older than a text may become.
+    # that was saved while its question was being deleted stays for a day longer than texts are kept.
     "sent_requests": Table(
         of_person=_OWN_QUESTION,
         of_workspace="question_id IN (SELECT id FROM questions WHERE team_id = ANY(%(teams)s))",

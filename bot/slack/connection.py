@@ -152,7 +152,7 @@ class SocketMode:
             await self._handler.close_async()
 
     async def _check_token(self) -> None:
-        """Request the connection's address once, to notice a rejected token: the SDK would try forever."""
+        """Raise `SocketRefused` if Slack rejects a request for the connection's address: the SDK would try forever."""
         with suppress(ClientError, TimeoutError):
             try:
                 await self._client.apps_connections_open(app_token=self._token)

@@ -95,7 +95,7 @@ class FileReader:
     async def _download(self, url: str, most: int, *, page: bool) -> bytes:
         """Return the bytes at an address. Raises Unreadable.
 
-        An HTML page is refused as Slack's login page, unless the file itself is a `page`.
+        HTML is taken for Slack's login page and refused, unless the file itself is an HTML `page`.
         """
         if not is_slack(url, api_url=self.api_url):
             raise Unreadable("refused")

@@ -104,7 +104,7 @@ class NotFound:
 
 @dataclass(frozen=True, kw_only=True)
 class LookupForbidden:
-    """The conversation cannot be read, as without the scope for its history, or has too many messages to read all."""
+    """The conversation cannot be read, for example without the scope for its history, or has too many messages."""
 
 
 LookupResult = Found | NotFound | LookupForbidden | Retryable
@@ -155,7 +155,7 @@ def seconds_of(ts: object) -> float:
 async def paginate(
     read: Callable[..., Awaitable[AsyncSlackResponse]], *, most: int = MAX_PAGES, **arguments: Any
 ) -> AsyncIterator[AsyncSlackResponse | None]:
-    """Yield the pages of a list, finally None if it has more than `most`. Raises one of `FAILURES`."""
+    """Yield the first `most` pages of a list, then None if the list has more. Raises one of `FAILURES`."""
     cursor: str | None = None
     for _ in range(most):
         page = await read(**arguments, cursor=cursor)
@@ -210,7 +210,7 @@ class Chat:
     async def suggest_prompts(self, channel: str, prompts: Sequence[SuggestedPrompt]) -> PostResult:
         """Suggest questions in the messages tab of a direct message.
 
-        Slack refuses this for guests, and in plans without agents. An agent app must not name a thread.
+        Slack refuses the call for guests, and in plans without agents. An agent app must not name a thread.
         https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
         """
         return await result_of(
@@ -361,7 +361,7 @@ HOSTS = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 def is_slack_url(url: str | None, *, slack_api_url: str) -> bool:
     """Return whether an address belongs to Slack, or to the server that is configured instead.
 
-    Return False for a malformed address; its question is then answered as if it had no address.
+    Return False for a malformed address; the question that came with it is then answered as if it had none.
     """
     if url is None or not _URL_CHARACTERS.fullmatch(url):
         return False

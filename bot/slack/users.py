@@ -107,7 +107,7 @@ class Profiles:
             return ""
 
     async def language(self, user_id: str) -> str:
-        """Return the language in which a person uses Slack; English if Slack does not say so in time. Raises nothing.
+        """Return the language in which a person uses Slack; English if Slack fails or takes too long. Raises nothing.
 
         An acknowledgement waits for this call. The language is used for a day, since people rarely change it. `cached`
         does not return a profile that only this method has read.
@@ -149,10 +149,10 @@ MAX_PAGES = 20
 
 
 class Membership(Enum):
-    """Whether a user is still a member."""
+    """Whether a user's account is open and still in a channel."""
 
     MEMBER = "here"
-    """The user is a member, or Slack cannot be reached."""
+    """The account is open and in the channel, or Slack does not say."""
     DEACTIVATED = "left"
     """The account is closed."""
     NOT_FOUND = "not_found"
@@ -295,7 +295,7 @@ class Admins:
     ours: Callable[[], Identity | None] = lambda: None
 
     async def may_ask(self, channel: ChannelSettings, user_id: str) -> bool | None:
-        """Return whether a person may ask in a channel; None if Slack does not say."""
+        """Return whether a person may ask in a channel, by answers of the last five minutes; None if not known."""
         if may_ask(channel, user_id, is_admin=False):
             return True
         found = {await self.groups.contain(channel.askers.split(), user_id), await self.check_admin(user_id)}
@@ -304,8 +304,8 @@ class Admins:
     async def is_admin(self, user_id: str) -> bool:
         """Return whether a user may now act as an admin; False if Slack cannot be reached.
 
-        Slack is asked each time, except about a user who was not an admin in the last five minutes; a new admin may
-        have to wait that long.
+        Slack is asked each time, except about a user whom the settings name, or who was not an admin in the last five
+        minutes; a new admin may have to wait that long.
         """
         known = self.profiles.cached(user_id, seconds=ADMIN_CACHE_SECONDS)
         if known is not None and not known.is_admin_of(self.ours()) and not await self._is_named(user_id, known):
