@@ -51,7 +51,7 @@ async def record_command(connection: AsyncConnection[Any], what: str, teams: Ite
 async def signing_key(connection: AsyncConnection[Any], setting: str | None) -> SigningKey:
     """Return the key `setting`; if that is None, return the key in the database, which is created if it is missing.
 
-    Must run in a transaction that holds the lock of the writer, or while no writer can run.
+    Must run in a transaction that holds the lock of `lock_writer`, or while no process adds to the chain.
     """
     if setting is not None:
         return SigningKey(secret=setting.encode())

@@ -172,9 +172,10 @@ class AuditStore:
     async def _heads(
         self, connection: AsyncConnection[DictRow], key: SigningKey, teams: Iterable[str]
     ) -> dict[str, Head]:
-        """Return the heads that may be continued.
+        """Return the heads to which entries may be added, by workspace; the first head of a new chain has no entries.
 
-        A head that this key has not signed is left out, since signing its successor would vouch for it.
+        A head that is missing although the chain has entries, or that `key` has not signed, is left out, since the app
+        must not sign a chain that somebody may have changed. The workspace's events then wait for `HELD_SECONDS`.
         """
         heads = {}
         for row in await (await connection.execute(_HEADS, {"teams": sorted(teams)})).fetchall():

@@ -68,15 +68,15 @@ _SET_BY_ADMINS = "SELECT 1 FROM budgets WHERE team_id <> '' AND scope = 'user' A
 
 
 async def with_first_budget(settings: Settings, connection: AsyncConnection[DictRow]) -> Settings:
-    """Return the settings; if they set no budget per person and day, add the one that a new database contains."""
+    """Return the settings; if they set no budget per person and day, add the one that the database began with."""
     row = await (await connection.execute(_BEGUN_WITH)).fetchone() if settings.user_budget_unset else None
     return settings.model_copy(update={"budget_user_day_usd": Decimal(row["amount"]).scaleb(-6)} if row else {})
 
 
 async def first_budget_in_force(settings: Settings, connection: AsyncConnection[DictRow]) -> int | None:
-    """Return the budget per person and day that a new database contains.
+    """Return the budget per person and day that the database began with, if it applies.
 
-    None if this database has none, or if the settings or an admin have replaced it.
+    None if there is none, or if the settings or an admin of any workspace have set this budget.
     """
     begun = (await with_first_budget(settings, connection)).budgets
     if begun == settings.budgets or await (await connection.execute(_SET_BY_ADMINS)).fetchone():

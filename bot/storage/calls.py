@@ -1,7 +1,8 @@
-"""The calls to services: each gets its turn, and each attempt is recorded.
+"""Limits the rate of calls to services, and records their attempts.
 
-All processes share the limits of a service, and the database's clock decides whose turn it is. A lane is a row of
-`provider_limits`: one kind of call to one service with one key. Attempts are written in batches and read as statistics.
+All processes share the limits of a service. A lane is a row of `provider_limits`: one kind of call to one service with
+one key. A turn is a row of `provider_turns`: the time in its lane, by the database's clock, at which one call may be
+sent. Attempts are written in batches and read as statistics.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ from perplexity.limiter import WAIT_SECONDS, CallKind, Limits
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 2.0
-"""How often a waiting call checks whether it may be sent earlier, since the service may have raised its limit."""
+"""The longest pause before a waiting call checks again whether it may be sent; the limit may be raised meanwhile."""
 
 FULL = 0.95
 """The share of its calls per minute at which a lane counts as full.
 
-It is less than 1, since turns are spread over a little more than a minute, and so a lane may never use its whole limit.
+It is less than 1, since the limiter spreads calls over a little more than a minute: a lane may never reach its limit.
 """
 
 AWAY_SECONDS = 5.0
@@ -49,7 +50,7 @@ AWAY_SECONDS = 5.0
 class HeldTurn:
     """The turn that a question got together with its job; the question's first call uses it.
 
-    `id` is None if the turn was used, if the question asks no service, or if it would have waited too long.
+    `id` is None if the turn was used, if the question asks no service, or if its wait for a turn would be too long.
     """
 
     lane: str = queries.DEFAULT
@@ -101,10 +102,11 @@ class PostgresLimiter:
     database_retry: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=AWAY_SECONDS))
 
     async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
-        """Wait until a call may be sent. Raises RateLimitError, and database errors.
+        """Wait until a call may be sent. Raises database errors.
 
-        The first call of a question uses the turn that the question got with its job. A call with `patient` false that
-        would have to wait longer than `wait_seconds` raises RateLimitError.
+        The first call of a question uses the turn that the question got with its job, if this turn is in the call's
+        lane. With `patient` false, raises RateLimitError if the wait would be longer than `wait_seconds`, or if the job
+        came from `queries.OVERFLOW`.
         """
         lane, held = self.lanes.lane(provider, kind), _held.get()
         if lane is None:
@@ -132,10 +134,11 @@ class PostgresLimiter:
     async def replied(
         self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
     ) -> None:
-        """Let waiting calls go on after a reply, at the rate `per_minute` that the reply names.
+        """Record a reply. After a stop, one call is sent; the reply to this call lets the waiting calls go on.
 
-        `used` is the number of calls that the service counted. If clearly fewer calls were made here, the difference is
-        recorded as calls of other programs.
+        `per_minute` is the limit that the reply names; it replaces a default limit, but no configured one. `used` is
+        the number of calls that the service counted. If clearly fewer calls were made here, the difference is recorded
+        as calls of other programs.
         """
         learns = per_minute if default_limits(provider, kind).per_minute is not None else None
         limits = Limits.learned(learns) if learns else Limits()
@@ -165,9 +168,10 @@ class PostgresLimiter:
         return {row["lane"]: row["waiting"] for row in rows}
 
     async def newly_full(self) -> list[tuple[str, LaneUse]]:
-        """Return the lanes that were full for ten minutes, each with the id of the workspace to inform.
+        """Return the lanes that were full for ten minutes, and mark them as returned.
 
-        A lane is returned once, and again only after an hour in which it was not full.
+        Each comes with the id of the workspace that asked the most questions in the lane in the last hour. A lane is
+        returned again only after an hour in which it was not full.
         """
         async with self.pool.connection() as connection:
             rows = await (await connection.execute(_FULL, {"full": FULL})).fetchall()
@@ -294,9 +298,9 @@ ADMIN_ISSUES = """
         ORDER BY a.at DESC, a.id DESC LIMIT 1) last
     WHERE last.error_class IS NOT NULL
 """
-"""Read the providers whose last attempt failed because of the key or the bill.
+"""Read the providers whose last attempt failed with AuthenticationError or BillingError.
 
-Attempts that failed for another reason are skipped. The query jumps from provider to provider, so that it reads only a
+Attempts that failed with another error are skipped. The query jumps from provider to provider, so that it reads only a
 few rows of the index `attempts_last`. `DISTINCT ON` would read every row of the index
 (https://wiki.postgresql.org/wiki/Loose_indexscan). The index is partial, and Postgres uses it only because the query
 repeats the condition of the index.
@@ -355,7 +359,7 @@ MAX_PENDING = 1_000
 CLEANUP_SECONDS = 3_600.0
 
 FINAL_FLUSH_SECONDS = 3.0
-"""How long a stopping process waits for an unavailable database. The host soon kills the process."""
+"""How long a stopping process tries to write the queue; the host soon kills the process."""
 
 _RETRY_SECONDS = 0.2
 
@@ -379,7 +383,7 @@ class AttemptLog:
     def record(self, attempt: Attempt) -> None:
         """Queue one attempt. Returns at once.
 
-        A failure with a workspace's own key is left out, since the app's admin cannot fix it.
+        A failure with a workspace's own key is not queued, since the app's admin cannot fix it.
         """
         self.on_attempt(attempt)
         own = scope.current().keys
@@ -430,7 +434,7 @@ class AttemptLog:
     async def _try(self, work: Awaitable[None]) -> bool:
         """Await `work`; return False if the database is unavailable.
 
-        Any other database error is logged, and the attempts are dropped.
+        Any other database error is logged, and `work` counts as done.
         """
         try:
             await work

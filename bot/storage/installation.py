@@ -161,7 +161,7 @@ _CANCEL_FILE_REQUEST = "DELETE FROM file_requests WHERE question_id = %(question
 class WorkspaceRow:
     """One installation. `state` is `OPEN`, `REVOKED` or `UNINSTALLED`.
 
-    `opened_at` is when it was last opened again after it had been closed; None if it was never closed.
+    `opened_at` is when it was last opened again after it had been closed; None if it was never opened again.
     """
 
     identity: Identity
@@ -225,7 +225,7 @@ class WorkspaceStore:
     async def close(
         self, identity: Identity, *, state: str, token_hash: str, event_at: datetime
     ) -> WorkspaceRow | None:
-        """Close the installation; if the event is older than its last opening, change nothing and return None."""
+        """Close the installation; change nothing and return None if it was opened again since the event."""
         values: dict[str, Any] = vars(identity) | {"id": identity.id, "state": state}
         values |= {"token_hash": token_hash, "event_at": event_at}
         async with self._pool.transaction() as connection:
@@ -238,9 +238,10 @@ class WorkspaceStore:
     async def change_access(self, change: AccessChange) -> list[str]:
         """Record that workspaces got or lost their organization's app; return the ids of the recorded workspaces.
 
-        Nothing is recorded if the organization does not have the app, or if a later event is recorded already. An
-        organization cannot remove a workspace that now belongs to another organization. A removed workspace counts as
-        one that has uninstalled the app, unless it has an installation of its own.
+        Nothing is recorded if the organization does not have the app, if it got the app back after the event, or if a
+        later event is recorded already. An organization cannot remove a workspace that now belongs to another
+        organization. A removed workspace counts as one that has uninstalled the app, unless it has an installation of
+        its own.
         """
         values: dict[str, Any] = {"id": change.enterprise_id, "revoked": not change.granted, "at": change.at}
         async with self._pool.transaction() as connection:
@@ -307,7 +308,7 @@ class WorkspaceStore:
         return [WorkspaceRow.of(row) for row in rows]
 
     async def save_user_team(self, user_id: str, user_team: str, *, team_id: str = "") -> None:
-        """Save `user_team`, the workspace that an event named as a person's; with `many`, one for each `team_id`."""
+        """Save `user_team`, the workspace that an event named as a person's; with `many`, one is kept per `team_id`."""
         user_id = self._person(team_id, user_id)
         await self._pool.execute(_SAVE_USER_TEAM, {"user_id": user_id, "user_team": user_team})
 

@@ -51,7 +51,7 @@ AGAIN_SECONDS = 0.5
 """The pause before failed bookings of ended calls are repeated."""
 
 FINAL_SECONDS = 3.0
-"""How long a stopping process waits for an unavailable database. The host soon kills the process."""
+"""How long a stopping process tries to book what waits; the host soon kills the process."""
 
 MOST_AT_ONCE = 100
 

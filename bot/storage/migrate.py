@@ -131,9 +131,10 @@ async def migrate(
 ) -> int:
     """Apply the missing migrations in one transaction, and return their number.
 
-    A migration gives way to incoming questions, and is tried again for `wait_seconds`. If a newer version has migrated
-    the database, but only with additive migrations, a warning is logged. Raises `DatabaseNewer`, `MigrationRefused`,
-    and `LockNotAvailable` or `DeadlockDetected` if the tables were in use all the time.
+    If a table is locked for longer than `LOCK_MILLISECONDS`, the transaction is rolled back, and tried again for
+    `wait_seconds`. If a newer version has migrated the database, but only with additive migrations, a warning is
+    logged. Raises `DatabaseNewer`, `MigrationRefused`, and `LockNotAvailable` or `DeadlockDetected` if the tables were
+    in use all the time.
     """
     wanted = all_migrations() if migrations is None else tuple(migrations)
     end = monotonic() + wait_seconds
@@ -176,8 +177,8 @@ async def create_indexes(conninfo: str) -> None:
     """
     async with await AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None) as connection:
         missing = [name for name in INDEXES if not await _is_valid(connection, name)]
-        # Behind a pooler, a session's lock would not last, so no lock is taken. Two builds at once do no harm: they
-        # only wait for each other.
+        # Behind a pooler, a session's lock would not last, so no lock is taken. Two builds at once do no harm: one
+        # waits for the other, then builds again.
         if not missing or not (await is_pooled(connection) or await _locks(connection)):
             return
         for name in missing:

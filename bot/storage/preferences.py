@@ -90,9 +90,10 @@ class PreferenceStore:
     async def change(
         self, before: Preferences, after: Preferences, *, team_id: str, user_id: str, channel_id: str
     ) -> bool:
-        """Save the changes from `before` to `after`; return False if another change has come first.
+        """Save the changes of the workspace, the channel and the person, in this order, each with `change_part`.
 
-        The caller checks whether the person may make the changes. `change_part` saves each part.
+        Return False at the first part that is not saved, because a value was changed meanwhile; the parts before it
+        stay saved. The caller checks whether the person may make the changes.
         """
         place = {"team_id": team_id, "user_id": user_id}
         return (

@@ -12,9 +12,9 @@ TASK = "answer_question"
 
 
 DEFAULT, OVERFLOW = "default", "overflow"
-"""The queues of jobs that need no turn.
+"""The queues whose jobs do not wait for the limit of a service.
 
-`DEFAULT` is for questions that ask no service, `OVERFLOW` for those that would wait too long for a turn.
+`DEFAULT` is for questions that ask no service, `OVERFLOW` for those that a service's limit would delay too long.
 """
 
 
@@ -163,7 +163,7 @@ RECEIVE = _on_one_line(f"""
 """)
 """Insert a question and its job, unless the question is known, or its asker, channel or thread has reached a limit.
 
-A question is refused while its `twin`, the same question of the same person, waits for its turn. A question waits
+A question is refused while its `twin`, the same question of the same person, waits (see `TWIN`). A question waits
 without a job if its asker or its workspace has enough questions in the queue. If the new question asks an earlier one
 `again`, or comes from an edited message, the earlier question is closed; a worker that still holds a closed question
 posts nothing more. The refusal of a question that is not `resubmittable` is remembered for an hour, so that a repeated
@@ -172,7 +172,10 @@ admins apply immediately.
 """
 
 TWIN = "SELECT twin_v1(%(team_id)s, %(user_id)s, %(channel_id)s, %(surface)s, %(command)s, %(text)s) AS id"
-"""Find the same question of the same person while it waits for its turn."""
+"""Find the same question of the same person in the same channel, if it has waited for over a second.
+
+Questions in `DEFAULT` are not found.
+"""
 
 TAKE_DELIVERY = """
     INSERT INTO refused_deliveries (delivery_key) VALUES (%s) ON CONFLICT DO NOTHING RETURNING delivery_key
@@ -250,7 +253,7 @@ NOTICE = """
     WHERE thread_notices.at <= now() - interval '1 minute'
     RETURNING at
 """
-"""Record that a thread's limit is being explained; return no row if it was explained within the last minute."""
+"""Record that a thread is told about its limit; return no row if it was told within the last minute."""
 
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
@@ -521,7 +524,7 @@ SETTLE_WITHOUT_TEXT = _settle(assignments(QUESTIONS_EMPTIED))
 WITHDRAW_ANSWER = """
     UPDATE questions SET state = 'withdrawn', remembered = NULL WHERE id = %(id)s AND state IN ('answered', 'failed')
 """
-"""Record that the answer to a question was withdrawn, so that later questions are not sent with that answer."""
+"""Record that the answer to a question was withdrawn; later questions are then sent without it."""
 
 DELETE = "DELETE FROM questions WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')"
 """Delete a closed question, with its rows in other tables."""
@@ -633,7 +636,7 @@ ORPHANS = f"""
         FOR UPDATE OF q SKIP LOCKED)
     SELECT {enqueue("id", priority="class", queue="queue")} FROM orphans
 """
-"""Enqueue the questions that are open or must be cleared up, but have no job."""
+"""Enqueue questions that are open or must be cleared up, have no job and need not wait."""
 
 LEFT_OVER = f"""
     SELECT {_ROW}, uncleared_since, extract(epoch FROM now() - uncleared_since)::float8 AS uncleared,
@@ -652,13 +655,13 @@ CLEARED = """
     WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')
         AND uncleared_since IS NOT DISTINCT FROM %(since)s
 """
-"""Record that all that a closed question left is cleared up, unless its message was deleted in the meantime."""
+"""Record that nothing of a closed question is left to clear up, unless its message was deleted meanwhile."""
 
 TAKE_TURN = f"""
     SELECT rate_take_v1(%(team_id)s, %(user_id)s, %(channel_id)s, user_per_minute, channel_per_minute) <= 0 AS taken
     FROM {_limits_of("%(team_id)s")}
 """
-"""Count a request that is not a question against the rates of its person and channel, unless it comes too fast."""
+"""Count a request that is no question against the rate limits of person and channel, unless a limit is reached."""
 
 RATE_WAIT = f"""
     SELECT kind, extract(epoch FROM full_at - now())::float8
@@ -683,7 +686,7 @@ OVERFLOWING = f"""
         WHERE q.surface <> 'digest' AND lane_wait_v1(p.queue_name, p.place)
             + extract(epoch FROM now() - q.received_at) > %(wait_seconds)s)
 """
-"""Move questions that would wait too long, except digests, to `OVERFLOW`, so that another service writes the answer."""
+"""Move questions that would wait too long, except digests, to `OVERFLOW`, if another service can write the answer."""
 
 FORGET_RATES = "DELETE FROM rate_limits WHERE full_at < now() - interval '1 minute'"
 """Delete the rows of people and channels whose full rate has been available again for a minute."""
@@ -712,7 +715,7 @@ RELEASE = f"""
             SELECT count(*) FROM questions o
             WHERE o.team_id = turn.team_id AND NOT o.waiting AND o.state IN ('received', 'working', 'delivering')))
 """
-"""Release the waiting questions of people who may have more questions in the queue; `ORPHANS` then enqueues them."""
+"""Release waiting questions as far as the limits of person and workspace allow; `ORPHANS` then enqueues them."""
 
 WORKERS_ALIVE = """
     SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - %(seconds)s * interval '1 second'

@@ -260,7 +260,7 @@ class Lanes:
     """The lanes in which calls wait: a lane is a row of `provider_limits`, for a kind of call to a service with a key.
 
     `keys` are the configured API keys, and `addresses` the addresses of the services, both by the service's display
-    name; calls to services without a key are not paced. `limits` are the configured limits. `stand_ins` are the
+    name; calls to services without a key are not limited. `limits` are the configured limits. `stand_ins` are the
     services whose answers another service can write instead.
     """
 
@@ -271,7 +271,7 @@ class Lanes:
     _added: set[str] = field(default_factory=set)
 
     def lane(self, provider: str, kind: CallKind) -> str | None:
-        """Return the name of the lane for a call by the current task; None if it needs no turn."""
+        """Return the name of the lane for a call by the current task; None if there is no key for the service."""
         own, key = scope.current().keys, self.keys.get(provider)
         if own is not None:
             key = own.keys.get(self.addresses.get(provider, "").rstrip("/"), key)
@@ -430,8 +430,8 @@ class QuestionStore:
         An earlier question that this one asks `again` is closed if it is still open, since its answer may not cover the
         new question. An open question of an earlier version of the same message is closed, too. A version that arrives
         after a later version, after the deletion of the message, or after the answer is a duplicate.
-        Characters that Postgres or UTF-8 cannot store are removed or replaced. People are served in turns: the more
-        questions a person has in the queue, the more rounds of the queue the person's next question waits.
+        Characters that Postgres or UTF-8 cannot store are removed or replaced. People are served in turns: each
+        question that a person has in the queue lowers the priority of the person's next question by one.
         """
         share = self._share if question.limited else NO_LIMITS
         question = await self.in_lane(question)
@@ -476,14 +476,14 @@ class QuestionStore:
         return await self._pool.fetch_one(queries.TAKE_RESPONSE_USE, {"id": question_id}) is not None
 
     async def take_turn(self, asker: Asker) -> bool:
-        """Count a request that is not a question against the rate limits; return False if it comes too fast."""
+        """Count a request that is not a question against the rate limits; return False if a limit is reached."""
         row = await self._pool.fetch_one(queries.TAKE_TURN, vars(asker) | vars(self._share))
         return row is not None and row["taken"]
 
     async def rate_wait(self, question: NewQuestion | Asker) -> RateWait | None:
-        """Return how long a question that came too fast has to wait, and why; None if no limit is recorded.
+        """Return how long a question that came too fast has to wait, and the kind of limit that delays it.
 
-        The seconds are negative if the wait is over.
+        The seconds are negative if the wait is over. None if no recent question counts against a limit.
         """
         row = await self._pool.fetch_one(queries.RATE_WAIT, vars(question) | vars(self._share))
         return RateWait(**row) if row and row["seconds"] else None
@@ -511,7 +511,7 @@ class QuestionStore:
         return await self._pool.fetch_one(queries.TAKE_DELIVERY, (delivery_key,)) is not None
 
     async def record_full_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
-        """Record that a thread's limit is being explained; return False if any process did so in the last minute."""
+        """Record that a thread is told about its limit; return False if any process did so in the last minute."""
         values = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
         return await self._pool.fetch_one(queries.NOTICE, values) is not None
 
@@ -652,10 +652,10 @@ class QuestionStore:
         await self._pool.execute(queries.WITHDRAW_ANSWER, {"id": question_id})
 
     async def left_over(self, question_id: UUID, *, again: bool = False) -> LeftOver | None:
-        """Return a closed question that may have left something in Slack or at a service; None otherwise.
+        """Return a question if it is closed and may have left something in Slack or at a service; None otherwise.
 
-        With `again`, also return a stopped or withdrawn question that was cleared up before, since its worker may have
-        continued a little after that.
+        With `again`, also return a stopped or withdrawn question that was already cleared up, since its worker may have
+        left something after the clear-up.
         """
         values = {"id": question_id, "again": again}
         row = await self._pool.fetch_one(queries.LEFT_OVER, values)
@@ -667,7 +667,7 @@ class QuestionStore:
         )
 
     async def cleared(self, left: LeftOver) -> None:
-        """Record that all that a closed question left is cleared up, unless its message was deleted in the meantime."""
+        """Record that nothing of a closed question is left to clear up, unless its message was deleted meanwhile."""
         await self._pool.execute(queries.CLEARED, {"id": left.row.id, "since": left.since})
 
     async def delete(self, question_id: UUID) -> None:
@@ -711,10 +711,10 @@ class QuestionStore:
         return stopped
 
     async def enqueue_forgotten(self, connection: AsyncConnection[DictRow]) -> int:
-        """Enqueue the questions that are open or must be cleared up, but have no job; return their number.
+        """Enqueue questions that are open or must be cleared up, have no job and need not wait; return their number.
 
-        Before that, release waiting questions whose turn has come, and move questions that would wait too long to
-        `OVERFLOW`. Must run in the transaction that holds the lock of `queries.SWEEPING`.
+        Before that, release the waiting questions that the limits now allow, and move questions that would wait too
+        long to `OVERFLOW`. Must run in the transaction that holds the lock of `queries.SWEEPING`.
         """
         await connection.execute(queries.RELEASE, vars(self._share))
         await connection.execute(queries.OVERFLOWING, {"wait_seconds": self._wait_seconds})
@@ -734,7 +734,7 @@ class QuestionStore:
     def _next_limits(self) -> dict[str, int]:
         """Return the parameters of a statement that gives the place of a closed question to a waiting question.
 
-        `behind` is how many rounds of the queue that question waits, behind the person's other questions.
+        `behind` is subtracted from the waiting question's priority: the person may have as many others in the queue.
         """
         return vars(self._share) | {"behind": max(0, self._share.queued_per_person - 1)}
 

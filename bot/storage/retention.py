@@ -61,7 +61,7 @@ class Retention:
     async def sweep(self) -> int:
         """Delete outdated rows in every table, or the texts in them; return the number of rows."""
         deleted = 0
-        # Tables without a parent, such as `questions`, come before the tables whose rows belong to their rows.
+        # A table without a parent, such as `questions`, comes before the tables whose rows belong to its rows.
         for name in sorted(TABLES, key=lambda name: TABLES[name].parent is not None):
             deleted += await self._sweep_table(name)
         return deleted

@@ -54,7 +54,7 @@ _RUNS = "SELECT run_id FROM stages WHERE question_id = %(id)s AND run_id IS NOT 
 
 @dataclass(frozen=True)
 class StageStore:
-    """Reads the table."""
+    """Reads the stages table."""
 
     pool: Pool
 

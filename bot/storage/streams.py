@@ -25,7 +25,7 @@ For each answer that is shown by edits, one of the edits is reserved for its fin
 STATUS_EDITS_PER_MINUTE = 20
 """After this many edits in a minute, progress is no longer shown; the remaining edits are for text.
 
-If many answers share the edits, the number is lower.
+The number is at most half of the edits that are not reserved for finished texts.
 """
 
 WINDOW_SECONDS = 61
