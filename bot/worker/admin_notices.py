@@ -72,7 +72,7 @@ class AdminNotices:
 
 
 async def look_at_spending(ledger: Ledger, limiter: PostgresLimiter, notices: AdminNotices) -> None:
-    """End the calls of dead processes, and tell admins about full limits. Raises database errors."""
+    """Book the calls of dead processes as ended, and tell admins about used-up limits. Raises database errors."""
     if cut := await ledger.cut_abandoned():
         log.warning("ledger.cut", extra={"count": cut})
     for team_id, use in await limiter.newly_full():

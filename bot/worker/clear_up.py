@@ -26,7 +26,7 @@ MAX_PAUSE_SECONDS = 3600.0
 GIVE_UP_SECONDS = 24 * 3600.0
 
 CLAIMED_AND_CLOSED = 2
-"""A closed question with a lower claim number was never claimed by a worker, so no worker has posted for it."""
+"""The lowest claim number of a closed question that a worker had claimed: the claim and the closing each add one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,8 @@ class ClearUp:
     - Its status message is deleted if the question was withdrawn, or has streams. Otherwise the message says that the
       question was stopped. A message that another question has taken over stays as it is.
     - The message of a slash command is changed in the same way, by the response_url, which is deleted afterwards.
-    - The answer to a deleted message is deleted, unless someone has replied or the thread may not be read.
+    - The answer to a deleted message is deleted, unless the thread has other messages since the question, or may not be
+      read.
 
     A step that Slack or a service refuses for good counts as done. If Slack or a service is unavailable or busy, all
     steps, which are safe to repeat, are repeated after a pause. The pause is as long as the time since the question was

@@ -108,7 +108,7 @@ class RequeueOnShutdown(BaseRetryStrategy):
 class RetryingJobManager(JobManager):
     """The job engine's access to the database; it waits for an unavailable database instead of failing.
 
-    procrastinate's worker ends when one of its queries fails, and cancels the jobs in work. Here each query is repeated
+    procrastinate's worker ends when one of its queries fails, and cancels its running jobs. Here each query is repeated
     until the database is back, or until `stopping` is set. Repeating is safe. If the confirmation of a fetch was lost,
     the fetched jobs return to the queue. If a job to finish is missing, it was finished before, or was given to another
     worker.
@@ -203,11 +203,11 @@ class RetryingJobManager(JobManager):
 
     @property
     def running(self) -> list[int]:
-        """Return the ids of the jobs in work."""
+        """Return the ids of the jobs that were fetched and have not ended."""
         return list(self._running)
 
     def _wake_in(self, seconds: float) -> None:
-        """Make the worker check again in about `seconds`, when the next turn is free."""
+        """Make the worker check for jobs again in about `seconds`, when a lane allows the next call."""
         if self._wake is not None:
             self._wake.cancel()
         self._wake = asyncio.get_running_loop().call_later(seconds + 0.1 * SPREAD * self.chance(), self._look_again)
@@ -220,7 +220,7 @@ class RetryingJobManager(JobManager):
             )
 
     async def _take(self, worker_id: int) -> None:
-        """Fetch as many jobs as can be begun. Jobs of a lost reply return to the queue with the next heartbeat."""
+        """Fetch as many jobs as can be begun. If the reply is lost, the next heartbeat returns them to the queue."""
         async with self._fetching:
             if self._taken:
                 return
@@ -458,7 +458,7 @@ _TAKE_NEXT = """
         (job).scheduled_at, (job).queue_name, (job).attempts, (job).worker_id, turn, wait
     FROM take_jobs_v1(%(worker_id)s, %(most)s) ORDER BY (job).id IS NULL, number
 """
-"""Fetch the next jobs, in their order. The last row has no job; `wait` is the seconds until the next turn, or null."""
+"""Fetch the next jobs in order. The last row has no job, only `wait`: the seconds until the next turn, or null."""
 
 _BEAT = "UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id"
 _REGISTER = """

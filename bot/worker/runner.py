@@ -569,7 +569,7 @@ def _take_events(live: LiveAnswer, command: Command[Any, Any], audience: Audienc
 
 
 LOOK_SECONDS = 0.5
-"""The pause between two checks of the questions in work, so that every process ends stopped work within a second."""
+"""The pause between two checks whether questions were stopped, so that each process ends their work within a second."""
 
 Result = TypeVar("Result")
 

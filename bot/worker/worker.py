@@ -31,7 +31,7 @@ MAX_REDELIVERIES = 5
 """How often a question may return from dead or stopped workers before its asker gets a failure instead."""
 
 MAX_REDELIVERIES_IN_DELIVERY = 2 * MAX_REDELIVERIES
-"""After more returns, a question with a saved answer expires, since posting its messages seems to crash the workers."""
+"""A question with a saved answer expires after more returns than this, since posting it seems to crash the workers."""
 
 
 class AdmissionCheck(Protocol):
@@ -264,7 +264,7 @@ class QuestionWorker:
 
     @asynccontextmanager
     async def _left_if_lost(self, live: LiveAnswer) -> AsyncIterator[None]:
-        """End the display of an answer if the claim is lost in the block; the visible text stays."""
+        """If the claim is lost in the block, end the display of the answer, and set `noted` of the error."""
         try:
             yield
         except ClaimLost as lost:
