@@ -68,7 +68,7 @@ MAX_WAIT_SECONDS = 300.0
 
 
 class ClaimLost(Exception):
-    """Another worker has claimed the question, so this one must post nothing more.
+    """Another worker has claimed the question, or it was closed, so this worker must post nothing more.
 
     `noted` is True if the question was stopped and its message already says so, below the text shown so far.
     """
@@ -309,7 +309,7 @@ class OutgoingPart:
     def replaces_pending(self) -> bool:
         """Whether the part replaces the pending message, as the first one of a private answer does.
 
-        It does not after a click below an answer, since it would replace that answer.
+        It does not if the question was asked by a click below an answer: the part would replace the clicked answer.
         """
         return self.number == 0 and self.audience is Audience.ASKER and not self.row.action
 

@@ -40,7 +40,7 @@ STATUS_SECONDS = 10.0
 POST_SECONDS = 2.0
 """How long posting the message for a command may take, so that the message does not arrive after the answer.
 
-A question that should begin within this time gets no message, unless it has already waited for some seconds.
+A question that should begin within this time gets no message, unless it has already waited for over 7 seconds.
 """
 
 AT_ONCE = 10
@@ -59,7 +59,7 @@ MANY_PEOPLE = 10
 
 
 def waits_long(place: Waits, *, waited: float = 0.0) -> bool:
-    """Return whether to mention a question's wait, after it has `waited` for some seconds."""
+    """Return whether to mention the wait of a question that has already `waited` for this many seconds."""
     if place.waiting or place.seconds is None:
         return place.waiting or place.people >= MANY_PEOPLE
     return waited + place.seconds > TOLD_AFTER_SECONDS
@@ -179,7 +179,7 @@ class QueuePlaces:
         await asyncio.gather(*shown)
 
     def _correct(self, own: _Watched, place: Place, waited: float) -> None:
-        """Tell the asker of a command once that the question waits, or waits more than twice as long as announced."""
+        """Tell the asker of a command once if the wait will exceed twice the announced time plus five seconds."""
         left = place.seconds or 0.0
         late = waited + left > 2 * own.told + TOLD_AFTER_SECONDS
         if late and (left > POST_SECONDS or waited > 2 * TOLD_AFTER_SECONDS - LOOK_SECONDS):

@@ -1,4 +1,4 @@
-"""Withdraws an answer whose question was deleted, unless someone has replied to it."""
+"""Withdraws an answer whose question was deleted, unless the thread has other messages since the question."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AnswerWithdrawal:
     reader: ThreadReader
 
     async def withdraw(self, row: QuestionRow) -> None:
-        """Withdraw the answer to a question if it is the last message of its thread.
+        """Withdraw the answer to a question, unless the thread has other messages since the question.
 
         If the thread may not be read, the answer stays. Raises NotClearedUp if Slack is unavailable.
         """
@@ -104,7 +104,7 @@ class AnswerWithdrawal:
 
 
 def find_answer(messages: Sequence[Mapping[str, Any]], row: QuestionRow) -> list[str] | None:
-    """Return the `ts` of a question's messages, the last first; None if another message came after the question."""
+    """Return the `ts` of the app's messages for a question, the last first; None if other messages followed."""
     own = [str(message["ts"]) for message in messages if _belongs_to(message, row)]
     # The earliest of the app's messages may begin the thread: for a question from a form, the app posts this message.
     began = min(map(seconds_of, [row.asked_ts, *own]))

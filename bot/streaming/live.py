@@ -89,7 +89,7 @@ LOOK_SECONDS = 0.25
 """The pause between two checks of a text for its first sentences, which can be shown only once."""
 
 GROW_SECONDS = 0.5
-"""The seconds from the end of the first sentence until the sentences that have ended by then are shown."""
+"""How long the first sentence waits after its end, so that sentences that end meanwhile are shown with it."""
 
 LONG_SECONDS = 30.0
 LONG_PACE_SECONDS = 10.0
