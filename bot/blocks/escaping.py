@@ -23,7 +23,7 @@ _BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)(?![^\W_]))", re.IG
 
 
 def clean(text: str) -> str:
-    """Return the text with plain line ends, without control characters and characters that reorder text.
+    """Return the text with plain line ends, without control characters, noncharacters and characters that reorder text.
 
     Half a surrogate pair becomes U+FFFD.
     """

@@ -101,7 +101,7 @@ class StreamedText:
         self._written += text
 
     def add_sources(self, sources: Sequence[Source]) -> None:
-        """Set all sources known so far."""
+        """Replace the sources by all that are known so far."""
         self._sources = tuple(sources)
 
     def whole_clauses(self) -> str:
@@ -175,7 +175,7 @@ class StreamedText:
         return self._seam.closing
 
     def _in_message(self, piece: str) -> str:
-        """Return a piece in the form that the current message needs."""
+        """Add a piece to the current message; return it as added."""
         if not self._message and self._seam:
             piece = self._seam.begin(piece)
         self._message += piece
@@ -286,7 +286,7 @@ _SENTENCE_END = re.compile(
 )
 """Matches the end of a sentence, of a list's item or of a table's row.
 
-Inside a line, a sign such as `.` ends a sentence only if no small letter follows.
+Inside a line, a sign such as `.` ends a sentence only if a space and then a character other than `a` to `z` follow.
 """
 _SHORT_CLAUSE = 16
 """The fewest characters of a clause that is shown before its sentence ends."""

@@ -164,7 +164,7 @@ https://docs.slack.dev/apis/events-api/#errors
 
 
 def late_note(seconds: float) -> str:
-    """Return a note for an answer to a message of this age in seconds; empty for a usual age."""
+    """Return a note for an answer to a message of this age; empty for at most `LATE_AFTER_SECONDS`."""
     said = _("You asked this {age} ago; I couldn’t answer before.").format(age=age_in_words(seconds))
     return said if seconds > LATE_AFTER_SECONDS else ""
 

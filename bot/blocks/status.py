@@ -109,7 +109,7 @@ _LINES = {
 
 
 def service_line(use: LaneUse) -> str:
-    """Return a line on one of a service's limits, and on how full the limit was.
+    """Return a line on one of a service's limits, and on the share of it used in the last hour's busiest minute.
 
     For answers, the line also says for how many people the limit is enough. For answers of Perplexity, it also says
     after what spending the limit rises, unless the settings set the limit, or it is the highest.
@@ -136,6 +136,6 @@ def service_line(use: LaneUse) -> str:
 
 
 def full_text(use: LaneUse) -> str:
-    """Return a text for admins on a limit that was full for ten minutes."""
+    """Return a text for admins on a service's limit that was nearly used up for ten minutes."""
     said = _("For ten minutes people have waited for their turn, since this limit is full.")
     return f"{said} {service_line(use)}"

@@ -287,9 +287,9 @@ def _mark(number: int) -> str:
 
 
 MAX_BLOCK = 9_000
-"""The most that one markdown block may weigh."""
+"""The highest weight of one markdown block, as `Splitter.weigh` returns it."""
 MAX_MESSAGE = 11_000
-"""The most that all blocks of a message may weigh."""
+"""The most characters, as Slack counts them, of all blocks of a message."""
 PART_BLOCKS = 36
 MESSAGE_BLOCKS = 44
 """The most blocks of a part and of a message; Slack accepts 50.
@@ -316,7 +316,7 @@ def max_size(text: str, addresses: Addresses) -> int:
 
 
 def _sizes(text: str, addresses: Addresses) -> Iterator[int]:
-    """Yield the weight of each character; a placeholder's weight is at its first character."""
+    """Yield each character's share of `max_size`; a placeholder's whole share is at its first character."""
     place = 0
     for match in _COUNTED.finditer(text):
         yield from repeat(1, match.start() - place)
@@ -343,7 +343,7 @@ _LONGEST_MARK = 12
 
 
 def split_text(text: str, *, limit: int, addresses: Addresses, keep_inline_code: bool = True) -> list[str]:
-    """Cut a text into pieces that weigh at most `limit` each; joined, they are the text.
+    """Cut a text into pieces whose `max_size` is at most `limit` each; joined, they are the text.
 
     With `keep_inline_code`, no cut falls into inline code that fits into a piece. No cut ever falls into a placeholder,
     or into a single visible character (such as an emoji with its colour) of at most 40 code points.
@@ -424,7 +424,7 @@ _DEEPEST = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Splitter:
-    """Splits segments into pieces that weigh at most `limit` each.
+    """Splits segments into pieces for which `weigh` returns at most `limit`.
 
     `depth` is the number of lists and quotes around the segments. At a depth of 2, lists and quotes that are too large
     become plain paragraphs.

@@ -145,7 +145,10 @@ def _runs(pieces: Sequence[MarkdownBlock], splitter: Splitter) -> Iterator[Seque
 
 
 def _best_end(pieces: Sequence[MarkdownBlock], weights: Sequence[int], start: int, end: int, least: int) -> int:
-    """Return where a full part ends: before its last heading, unless this leaves a weight of less than `least`."""
+    """Return where a full part ends: before its last heading, if the part then weighs at least `least`.
+
+    Otherwise the part ends at `end`, or before the headings that would be its last segments.
+    """
     headings = [i for i in range(start + 1, end) if pieces[i].kind is BlockKind.HEADING]
     if headings and weights[headings[-1]] - weights[start] >= least:
         return headings[-1]
