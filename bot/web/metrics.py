@@ -70,7 +70,7 @@ class Metrics:
         self._waited.observe(seconds)
 
     def set_waiting(self, lanes: Mapping[str, int]) -> None:
-        """Set how many questions of all processes now wait for a turn in each lane."""
+        """Set how many questions of all processes now wait because of a limit, by service and kind of call."""
         self._waiting.clear()
         for lane, count in lanes.items():
             self._waiting.labels(lane).set(count)

@@ -81,8 +81,8 @@ def routes(
     """Return the routes of `/healthz`, `/readyz` and `/metrics`.
 
     `/readyz` also names the providers that need an admin, and says whether the audit log is written. Neither makes the
-    app unready: if a provider rejects its key, another one answers. `waiting` returns the number of questions that
-    wait for a turn at each service; it may raise database errors.
+    app unready: if a provider rejects its key, another one answers. `waiting` returns, by service and kind of
+    call, the number of questions that wait because of a limit; it may raise database errors.
     """
 
     async def healthz(request: web.Request) -> web.Response:

@@ -127,7 +127,7 @@ class OAuthGrant:
 
 
 class RefreshFailed(Exception):
-    """Slack refused a refresh token; `error` is Slack's name of the reason, None if Slack was not reached."""
+    """A token could not be replaced; `error` names the reason, None if Slack was not reached."""
 
     def __init__(self, error: str | None) -> None:
         super().__init__(error)
@@ -160,7 +160,10 @@ class Installations(AsyncInstallationStore):
         return None if row is None else row["installed_at"]
 
     async def async_save(self, installation: Installation) -> None:
-        """Save the installation of a completed OAuth flow, and open the workspace again if it was closed."""
+        """Save the installation of a completed OAuth flow.
+
+        If the workspace was closed, first delete its own keys for services, and open it again.
+        """
         identity = identity_of(installation)
         await self.delete_provider_keys(identity.id)
         token = installation.bot_token or ""

@@ -16,7 +16,7 @@ def addresses(settings: Settings) -> Mapping[str, str]:
     """Return, by name, the addresses of the services with a key in `settings`; workspaces may set own keys for these.
 
     The service of the agent's model is included as `AGENT` if the agent is set up. If a search service has the same
-    address, it is left out, and the agent uses the key for that search service.
+    address, `AGENT` is left out, and the agent uses the key for that search service.
     """
     found = {
         name: settings.provider_base_urls[name].rstrip("/")

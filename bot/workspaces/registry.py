@@ -56,10 +56,10 @@ ABSENT_SECONDS = 2.0
 MAX_CACHED = 2_000
 
 WATCH_SECONDS = 2.0
-"""How often a process checks for installations that another process has closed."""
+"""The pause between two checks for installations that another process has closed."""
 
 CLEAN_UP_SECONDS = 60.0
-"""How often the clean-up after a closed workspace is repeated, for questions that arrived late.
+"""The time between two clean-ups after the same closed workspace; the later ones are for questions that arrived late.
 
 Tokens that end soon are looked for at the same interval.
 """
@@ -183,7 +183,7 @@ class Workspaces:
 
         `run` then cleans up. An event for an organization closes the organization; any other event closes only the
         workspace that it names. An event from the same second as the installation counts only if Slack no longer
-        accepts the token. Raises database errors, and TokenUnchecked if Slack does not say whether it accepts it.
+        accepts the token. Raises database errors, and TokenUnchecked if Slack does not say whether it accepts a token.
         """
         workspace, at = ended_installation(body), event_time(body)
         known = await self.store.get(workspace) if workspace else None
@@ -295,7 +295,7 @@ class Workspaces:
         return None
 
     async def _refresh(self, id: str, *, seconds: float) -> None:
-        """Replace a token, unless this has just failed."""
+        """Replace a token that ends within `seconds`, unless this failed in the last `CACHE_SECONDS`."""
         if self.clock() - self._refresh_failed.get(id, -CACHE_SECONDS) < CACHE_SECONDS:
             return
         try:
