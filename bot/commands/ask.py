@@ -151,7 +151,7 @@ def parse(text: str) -> AskRequest:
 def standalone_about(question: str, message: str) -> str:
     """Return a question with the beginning of the message that it is about, for a service that can only search.
 
-    The text is empty if the message is empty.
+    Return an empty text if the message is empty.
     """
     return f"{question} {one_line(message)[:MAX_SEARCHED]}" if message else ""
 
@@ -226,8 +226,8 @@ async def _earlier(
 ) -> tuple[tuple[Answer, datetime] | None, str]:
     """Return a pair: the earlier answer to compare the new one with, and a note for the asker.
 
-    The earlier answer comes with the time of its question. It is None if there is none, or if the rules of its channel
-    no longer allow its sources. In the second case, the note says so; otherwise the note is empty. Raises database
+    The earlier answer comes with the time of its question. The first item is None if there is no earlier answer, or if
+    the rules of its channel no longer allow its sources. The note is empty except in the second case. Raises database
     errors.
     """
     parent = context.parent if context.row.action == RECHECK else None
@@ -244,7 +244,7 @@ async def _earlier(
 
 
 def _pages(context: CommandContext) -> tuple[Source, ...]:
-    """Return the pages that the question is about, if the rules allow them; empty if the question is for the web.
+    """Return the pages that the question is about and that the rules allow; empty if the question is for the web.
 
     Raises PerplexityError if the question is about pages, and none of them is saved and allowed.
     """
@@ -263,7 +263,7 @@ def write_question(typed: str, *, public: bool | None) -> str:
     """Return a text for `/ask` that asks the `typed` question, and in which no typed word counts as an option.
 
     If `public` is True, the answer is for everyone. If it is False, the answer is for the asker alone, whatever the
-    settings say. If it is None, the place of the question decides.
+    settings say. If it is None, the place of the question and the settings decide who sees the answer.
     """
     options = visibility_options(public=public is True, private=public is False)
     return " ".join([*options, "--", escape(typed.strip())])
@@ -390,7 +390,7 @@ ASK = Command(
     about_text=about_text,
 )
 ASK_WITHOUT_AGENT = ASK.without(AGENT)
-"""The command without an agent: `--agent` still parses, and fails with the missing setting."""
+"""The command for an app without an agent: its help leaves out `--agent`; a question with it raises AgentNotSetUp."""
 
 
 def ask_command(*, agent: bool, next_questions: bool, preferences: PreferenceStore) -> Command[AskRequest, Answer]:

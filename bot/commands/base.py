@@ -204,7 +204,7 @@ class Command(Generic[Request, Result]):
     """Returns the message that the request is about; empty if there is none."""
 
     past_week: Callable[[str], str | None] | None = None
-    """Returns the text that asks the same for the past week; None if this would not find more."""
+    """Returns the text that asks the same for the past week; None if that text would not find more."""
 
     deeper: Callable[[str], str | None] | None = None
     """Returns the text that asks the same with a higher effort; None if there is no higher effort."""
@@ -288,8 +288,8 @@ class Command(Generic[Request, Result]):
     ) -> OutgoingMessage:
         """Render the message that the answer to a request replaces; `ahead` is a sentence on the wait.
 
-        A `public` answer to a slash command is posted next to the message. If the message then cannot be deleted, its
-        text must still be true.
+        A `public` answer to a slash command is a new message. If the pending message then cannot be deleted, its text
+        must still be true.
         """
         waits = [section(ahead)] if ahead else []
         if self.render_pending is not None:

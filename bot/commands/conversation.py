@@ -82,7 +82,7 @@ def build_messages(
 def standalone_question(turns: Sequence[Turn], question: str) -> str:
     """Return a question with the previous question before it, for a service that can only search.
 
-    The text is empty if there are no `turns`, or if the question is so long that it is probably complete by itself.
+    Return an empty text if there are no `turns`, or if the question is so long that it is probably complete by itself.
     """
     if not turns or len(question) > MAX_SEARCHED:
         return ""
@@ -206,7 +206,7 @@ def question_again(question: Question, earlier: Answer, asked_at: datetime) -> Q
 
 NEXT_COUNT = 2
 MAX_NEXT_LENGTH = 40
-"""A longer question is not suggested: on a phone, its button would not show it completely."""
+"""The most characters of a suggested question; on a phone, a button would not show a longer one completely."""
 
 BEGIN = "<next_questions>"
 END = "</next_questions>"
@@ -222,7 +222,7 @@ NEXT_INSTRUCTION = Message(
 
 _NEXT_LINE = re.compile(r"(\d)\. ([\w\"“„«¿].*)")
 _OPTION = re.compile(r"(?<!\S)[-\u2010-\u2015\u2212\ufe63\uff0d]+[^\W\d_]")
-"""Matches a word that looks like an option. A reader could take it for an option, as a malicious page may intend."""
+"""Matches a word that a reader could take for an option, which a malicious page may intend."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,7 +115,7 @@ class _QuoteIndex:
     """The last places in a text at which quoted phrases can end.
 
     `double` is the place of the last double quote, and `single` of the last single quote that can end a value; each is
-    -1 if there is none. A phrase that begins there or later has no end, so none is searched for.
+    -1 if there is none. A phrase that begins there or later has no end, so no end is searched for.
     """
 
     text: str
@@ -193,7 +193,7 @@ MAX_OPTIONS_LENGTH = 4_000
 """The most characters of options, in addition to those of the text."""
 
 _MAX_HELP_LENGTH = 100
-"""The most characters of a request for help. A longer text is no such request, and is not tokenized to find out."""
+"""The most characters of a request for help. A longer text is never one, so it is not tokenized."""
 _MAX_DASHES = 20
 """How many words that begin with a long dash may be options once the text has begun; later ones are always text."""
 
@@ -589,7 +589,7 @@ class PublicOrPrivate:
 
 
 def parse_visibility(arguments: Arguments) -> dict[str, bool]:
-    """Return whether the options ask for a `public` or `private` answer. Raises UsageError if they ask for both."""
+    """Return which of `public` and `private` the options ask for. Raises UsageError for both."""
     public, private = PUBLIC.name in arguments.options, PRIVATE.name in arguments.options
     if public and private:
         raise contradiction(PUBLIC, PRIVATE)
@@ -616,7 +616,7 @@ def capitalize_sentences(allowed: str) -> str:
 
 @contextmanager
 def usage_errors(text: str) -> Iterator[None]:
-    """Convert an InvalidRequest, whose fields have the options' names, to a UsageError.
+    """Convert an InvalidRequest to a UsageError; its `field` is an option's name, or the text's (`query`, `prompt`).
 
     `text` names what people type after the options, such as "a question"; this function translates the name.
     """

@@ -214,10 +214,10 @@ FIRST_CALLS: Mapping[str, CallKind] = {
 
 
 def first_lane(question: NewQuestion, *, providers: Sequence[Provider], lanes: Lanes, shares: bool) -> str | None:
-    """Return the lane (see `Lanes`) of a question's first call for the current workspace; None if it need not wait.
+    """Return the lane (see `Lanes`) of a question's first call for the current workspace; None if there is no lane.
 
-    With `shares`, answers to questions that the app itself offers are shared. Such a question may need no call, so this
-    returns None. If it does need one, the call waits for its turn while a worker answers the question.
+    With `shares`, answers to questions that the app itself offers are shared. Such a question may need no call, so its
+    lane is None. If a call is needed after all, the call waits while a worker answers the question.
     """
     kind = None if shares and is_offered(question.command, question.text) else FIRST_CALLS.get(question.command)
     first = next((one for one in providers if kind in one.capabilities), None)
@@ -244,7 +244,7 @@ _NOT_HEARD = re.compile(r"[ーうっッゥぁぃぅぇぉ]")
 """Characters that people add or leave out at will: おはよー is おはよう."""
 
 LONG_WORD = 5
-"""A longer word is recognised even if one of its vowels is missing."""
+"""The length in letters above which a word is recognised even if one of its vowels is missing."""
 
 JAPANESE = "ja"
 
@@ -296,7 +296,7 @@ class _Language:
 
 
 def is_small_talk(text: str) -> bool:
-    """Return whether a text is small talk from beginning to end, in one language; a request never is."""
+    """Return whether a text is nothing but small talk, in one language."""
     if len(text) > MAX_TALK_LENGTH:
         return False
     bare, signs = _SIGNS.subn(" ", unicodedata.normalize("NFKC", text).casefold())
@@ -378,7 +378,8 @@ def _japanese(*phrases: Sequence[list[str]]) -> _Language:
 def _typos(word: str) -> Iterable[str]:
     """Yield each form of a word with two neighbouring letters exchanged.
 
-    If the word is long, also yield each form without one of its vowels; the first and the last letter always stay.
+    If the word is longer than `LONG_WORD`, also yield each form without one vowel. The first and the last letter are
+    never left out.
     """
     for place in range(len(word) - 1):
         yield word[:place] + word[place + 1] + word[place] + word[place + 2 :]

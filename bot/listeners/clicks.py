@@ -317,7 +317,7 @@ def command_of(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> Comma
 
 MAX_TITLE = 120
 MAX_NAME = 60
-"""The most characters of a file's title, and of its name without beginning and ending."""
+"""The most characters of a file's title, and of the subject's words in the file's name."""
 
 SAME_FILE_SECONDS = 60.0
 """Clicks of one user on one file within this time count as one."""

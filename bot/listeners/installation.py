@@ -1,4 +1,4 @@
-"""Builds the Bolt app, refuses requests that are not for the installation, and follows the installation to its end."""
+"""Builds the Bolt app, refuses requests that are not for the installation, and records its end."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ class Installation:
             log.warning("workspace.unknown", extra={"error": "TimeoutError"})
 
     async def run(self) -> None:
-        """Follow the changes of other processes until cancelled, and clean up after the installation's end."""
+        """Read the state that other processes record, and clean up after the installation's end, until cancelled."""
         while True:
             self._changed.clear()
             await self._refresh()
@@ -333,7 +333,7 @@ class Installation:
     async def _clean_up(self, row: WorkspaceRow) -> None:
         """Stop work after the installation's end, and delete texts if the app was uninstalled.
 
-        While the workspace is closed, `run` repeats this each minute, since questions may still be saved late.
+        While the workspace is closed, `run` repeats the clean-up each minute, since questions may still be saved late.
         """
         runs = await self.workspaces.stop_work(row.identity) if row.state != OPEN else ()
         if runs:

@@ -257,8 +257,8 @@ class CurrentInstallation(Protocol):
 class Admission:
     """Decides whose questions are answered: everyone's if `external` is true, otherwise only those of members.
 
-    A channel's own setting overrides `external`. People who are refused get a private message unless they only
-    replied in a thread, and their questions reach no provider. `clock` and `sleep` time the retries.
+    A channel's own setting overrides `external`. The asker of a refused question gets a private message, unless the
+    question is a reply without a mention; the question reaches no provider. `clock` and `sleep` time the retries.
     """
 
     chat: Chat
@@ -321,7 +321,7 @@ class Admission:
         """Return the outcome of a question whose asker is refused; None if the asker is answered.
 
         `user_team` is the asker's workspace according to an event of the last ten minutes, empty if no event named one.
-        While Slack cannot be reached, this waits and tries again.
+        While Slack cannot be reached, the method waits and tries again, for at most `MAX_WAIT_SECONDS`.
         """
         if row.surface in UNCHECKED_SURFACES or self._is_open(row):
             return None

@@ -53,8 +53,8 @@ Opening = Callable[[Mapping[str, Any], ListenerContext], Coroutine[Any, Any, str
 def register(app: AsyncApp, context: ListenerContext, *, forms: Mapping[str | None, Opening]) -> None:
     """Listen to every slash command; `route_slash_command` finds the app's command by the typed name.
 
-    `forms` has the functions that open forms, by the name of the command; a form opens if its command is typed alone.
-    If the form cannot be opened, the reply says why, and continues as if the command had no form.
+    `forms` has the functions that open forms, by the name of the command; a form opens if its command is typed without
+    arguments. If the form cannot be opened, the reply says why, and then is as for a command without a form.
     """
 
     @app.command(ANY_COMMAND)
@@ -83,7 +83,7 @@ async def acknowledge(ack: AsyncAck, message: OutgoingMessage) -> None:
 
 
 def bare_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
-    """Return the name of a command that was typed alone, empty for `/pplx`; None if more was typed."""
+    """Return the name of a command that was typed without arguments, empty for `/pplx` itself; otherwise None."""
     text = str(payload.get("text", "")).strip().casefold()
     command = route_slash_command(str(payload.get("command", "")), "", context.commands).command
     if command is not None:
@@ -130,7 +130,7 @@ async def _do_at_once(
 ) -> OutgoingMessage:
     """Call `act`, which cannot wait in the queue, and return its reply.
 
-    If this takes too long for the acknowledgement, return `ONE_MOMENT`, and send the reply to the response_url later.
+    If `act` takes too long for the acknowledgement, return `ONE_MOMENT`, and send the reply to the response_url later.
     """
     late = asyncio.Event()
 

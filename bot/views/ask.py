@@ -1,4 +1,4 @@
-"""Ask from anywhere: a modal with every option of a command, opened by shortcuts, a button, and `/pplx` alone.
+"""A modal with every option of a command, opened by shortcuts, a button, and `/pplx` without arguments.
 
 Another modal explains the options: it shows what can be typed after each command.
 """
@@ -116,7 +116,7 @@ async def open_from_button(click: Click, context: ListenerContext, *, choices: C
 
 
 async def open_about_message(body: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore) -> str | None:
-    """Open the modal for a message, whose text is sent with the question. Return a problem for the person."""
+    """Open the modal for a message, whose text is sent with the question. Return a problem for the person, or None."""
     message = body.get("message")
     text = str(message.get("text") or "") if isinstance(message, dict) else ""
     about = clean(unescape_slack(text)).strip()

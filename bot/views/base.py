@@ -65,7 +65,7 @@ def modal(
     close: str = "",
     metadata: Mapping[str, Any] | None = None,
 ) -> View:
-    """Return a modal; without `submit` it cannot be submitted. Slack sends `metadata` back with every action in it."""
+    """Return a modal; without `submit`, it cannot be submitted. Slack returns `metadata` with each action in it."""
     view: View = {
         "type": "modal",
         "callback_id": callback_id,

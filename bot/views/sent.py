@@ -115,7 +115,7 @@ def interrupted_note(times: int) -> str:
 
 
 def not_kept_note(count: int) -> str:
-    """Return the sentence that `count` more requests were sent, but that their texts were not saved."""
+    """Return a sentence that says that `count` more requests were sent, whose texts were not saved."""
     return ngettext(
         "{count} more request were sent here. Their text was too long to keep.",
         "{count} more requests were sent here. Their text was too long to keep.",
