@@ -46,7 +46,7 @@ _ENTRIES = """
 class Verification:
     """The result of checking the log: the head and the problems of each workspace.
 
-    `key` is the key that signs the heads. `waiting` is a sentence about a problem of recording, empty if there is none.
+    `key` signs the heads. `waiting` is a sentence on what is wrong with the recording of new entries, or empty.
     """
 
     heads: Mapping[str, Head]

@@ -178,7 +178,7 @@ BUDGET = free_subcommand(
 
 
 async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id: str, slash: str) -> str:
-    """Pause or resume all spending for an admin, and return a sentence for them. Raises database errors."""
+    """Pause or resume all spending for an admin, and return a sentence for the admin. Raises database errors."""
     if name == PAUSE.name:
         paused = await budgets.pause(team_id=team_id, user_id=user_id)
         text = _(
@@ -194,7 +194,7 @@ async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id
 async def answer_switch(
     request: None, context: CommandContext, *, name: str, admins: Admins, budgets: BudgetStore, slash: str
 ) -> OutgoingMessage:
-    """Pause or resume spending for a question that an older version has accepted. Raises database errors."""
+    """Pause or resume spending for a question that an older version of the app has accepted. Raises database errors."""
     row = context.row
     if not await admins.is_admin(row.user_id):
         return text_message(_(FOR_ADMINS_TO_PAUSE))

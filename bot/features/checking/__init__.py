@@ -234,7 +234,7 @@ class ClaimFinder:
         return None
 
     async def _read(self, message: _Message, view_id: str, context: ListenerContext, asker: Asker) -> None:
-        """Show the claims of the message in the open modal, or the reason why it was not read.
+        """In the open modal, show the claims of the message, or the reason why the message was not read.
 
         Only one message at a time is read for a person, since the model costs money.
         """
@@ -307,7 +307,10 @@ class ClaimFinder:
 
 
 async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
-    """Return why a person may not have a message read. If they may, count it for their rate limit, and return None."""
+    """Return why a person may not have a message read; None if the person may.
+
+    A message that may be read counts towards the person's rate limit.
+    """
     if (said := await context.admission.asker_refusal(asker.user_id)) is not None:
         return said
     try:

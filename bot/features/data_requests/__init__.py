@@ -35,8 +35,8 @@ LOOK_SECONDS = 0.5
 CLEAR_UP_LOOKS = 120
 """How many times to check, before an erasure, whether workers have removed the messages of open questions.
 
-This takes up to a minute: if a worker has died, another one takes over its questions after fifteen seconds, and Slack
-may be busy then.
+The checks take up to a minute: if a worker has died, another one takes over its questions after fifteen seconds, and
+Slack may be busy then.
 """
 
 IN_MEMORY = 1_000_000

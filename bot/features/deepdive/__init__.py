@@ -266,7 +266,7 @@ def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
 
 
 def _parts(report: DeepDive) -> Iterator[str]:
-    """Yield the heading of each part, with its cost if this is known."""
+    """Yield the heading of each part, with its cost if known."""
     for finding in report.stages:
         yield " ".join(filter(None, (_(HEADINGS[finding.stage]), money(format_dollars(finding.cost_usd)))))
 

@@ -240,7 +240,7 @@ def parse_run(text: str) -> DigestRun:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestReport:
-    """The result of a run. `stories` are those new stories of the `summary` that this report has.
+    """The result of a run. `stories` are the new stories of the `summary` that the report posts.
 
     `since` is when the digest last posted stories, None if it has posted none. `summary` is None if no story was found.
     `cost_usd` is the cost of the search, None if unknown. `slot` is when the run was due, `earliest_slot` the first

@@ -359,7 +359,7 @@ class StopNotices:
     async def on_channel_closed(self, row: QuestionRow, error: str) -> None:
         """Stop the digest of a run, since Slack does not let the app post in its channel; `error` is Slack's error.
 
-        If Slack refuses the app itself, nothing is stopped, since runs cost nothing until Slack lets the app in again.
+        If Slack refuses every call of the app (`AUTH_ERRORS`), do not stop the digest: its runs then cost nothing.
         """
         if error in AUTH_ERRORS:
             return
@@ -472,7 +472,8 @@ class DigestRunner:
     async def run(self, run: DigestRun, context: CommandContext) -> DigestReport | None:
         """Return a report of new stories, None if the digest was deleted. Raises PerplexityError.
 
-        While Slack does not let the app in, no provider is asked. The first run afterwards covers the missed time.
+        While Slack refuses every call of the app, no provider is asked. The first run after that covers the missed
+        time.
         """
         now = datetime.fromtimestamp(context.now(), UTC)
         digest = await self.database_retry(lambda: self.digests.get(run.digest_id, now=now))

@@ -33,7 +33,7 @@ _WITH_STATS = """
 """
 
 LOCK_WORKSPACE = "SELECT pg_advisory_xact_lock(hashtext('digests'), hashtext(%(team_id)s))"
-"""Let only one process at a time add digests of a workspace, so that the limits hold."""
+"""Let only one process at a time add digests of a workspace, so that no limit is exceeded."""
 
 COUNTS = """
     SELECT count(*) FILTER (WHERE user_id = %(user_id)s) AS of_owner,

@@ -245,7 +245,7 @@ def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = (), zone: s
 def write_digest_spec(spec: DigestSpec) -> str:
     """Return the text that `parse_digest_spec` reads as this digest, without zone and `report_empty_on`.
 
-    Double quotes in the topic become single ones.
+    Double quotes in the topic become single quotes.
     """
     topic = " ".join(re.sub(rf"[{DOUBLE_QUOTES}]", "'", spec.topic).split())
     quoted = f'"{topic}"' if topic else ""
@@ -381,7 +381,7 @@ def _here(*, url: str, channel: str, name: str) -> dict[str, Any]:
 
 
 async def open_from_button(click: Click, context: ListenerContext, *, profiles: Profiles) -> ClickReply | None:
-    """Open the form: a click on the home tab opens it empty; one below news fills in that news, on every weekday."""
+    """Open the form: empty for a click on the home tab, with the category and topic of news for a click below news."""
     if click.id is None:
         problem = await open_modal(context, click.trigger_id, digest_view(metadata={}))
         return await shown_problem(click, context, problem)

@@ -116,7 +116,7 @@ _RATE = """
     SET up = excluded.up, at = now(), reasons = '{}', comment = '', agreed = false
     WHERE feedback.up <> excluded.up
 """
-"""Record a thumb. The opposite thumb replaces an earlier one and its reasons; the same one changes nothing."""
+"""Record a thumb. The opposite thumb replaces an earlier one and its reasons; the same thumb changes nothing."""
 
 _EXPLAIN = """
     UPDATE feedback f

@@ -72,7 +72,7 @@ MAX_BLOCKS = 90
 PERMALINK_SECONDS = 0.5
 
 BOOKED_SECONDS = 0.3
-"""The shortest wait before an update of the home tab: the cost of an answer is booked 0.1 seconds after the answer."""
+"""The shortest wait before an update of the home tab: the ledger has the cost of an answer 0.1 seconds later."""
 
 NOT_SHOWN = frozenset(
     {"actions", "context_actions", "markdown", "data_visualization", "data_table", "plan", "task_card"}
@@ -84,8 +84,8 @@ NOT_SHOWN = frozenset(
 class HomePublisher(HomeDisplay):
     """Updates home tabs in the background, each at most once every three seconds across all processes.
 
-    Only `tell` updates a tab at once. `slash` goes before the names of commands; texts are kept for `retention_days`.
-    `admin` provides the part for admins. `start` runs work in the background. Failures are logged and have no other
+    Only `tell` updates a tab at once. `slash` is the prefix of commands; texts are kept for `retention_days`. `admin`
+    provides the part for admins. `start` runs work in the background. Failures are logged and have no other
     effect.
     """
 
@@ -358,7 +358,7 @@ def home_blocks(
     sections: Sequence[Block] = (),
     end: Sequence[Block] = (),
 ) -> list[Block]:
-    """Return the blocks of a home tab. `texts` are questions without options, by id; `slash` goes before a command.
+    """Return the blocks of a home tab. `texts` are questions without options, by id; `slash` is the prefix of commands.
 
     `notice`, escaped, is the result of the last click. Texts are kept for `retention_days`. `problems` are None for a
     person who is not an admin; only an admin gets the button for the page for admins. `top` are further buttons in the

@@ -81,7 +81,7 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceUse:
-    """The use of this month. `days` begin with the latest, the other lists with the most expensive.
+    """The use of this month. `days` begin with the latest day, the other lists with the highest cost.
 
     `today` is the cost of today in micro-dollars.
     """
@@ -195,7 +195,7 @@ class HomeStore:
         await self._pool.execute(_TURN, values)
 
     async def reserve(self, team_id: str, user_id: str) -> float | None:
-        """Return the seconds until the home tab may be updated; None if the person has not opened it lately."""
+        """Reserve the next update of a home tab; return the seconds until it, None if the tab was not opened lately."""
         values = {"team_id": team_id, "user_id": user_id, "pace": PACE_SECONDS, "hours": OPEN_HOURS}
         row = await self._pool.fetch_one(_RESERVE, values)
         return None if row is None else max(0.0, row["seconds"])

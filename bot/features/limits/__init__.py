@@ -146,7 +146,7 @@ _COLUMNS: Mapping[LimitName, LiteralString] = {
     "thread": "thread_per_minute",
     "workspace": "per_workspace",
 }
-"""The column of each limit in the table, which is also the field of `FairShare`."""
+"""The column of each limit in the table; `FairShare` has a field of the same name."""
 
 _ADD = "INSERT INTO workspace_limits (team_id) VALUES (%(team_id)s) ON CONFLICT DO NOTHING"
 _LOCK = "SELECT FROM workspace_limits WHERE team_id = %(team_id)s FOR UPDATE"

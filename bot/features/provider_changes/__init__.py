@@ -62,7 +62,7 @@ class ProviderChanges:
     heard: deque[tuple[Preset, Observation]] = field(default_factory=lambda: deque(maxlen=1_000))
 
     def hear(self, request: Query | Question, reply: Reply) -> None:
-        """Note a reply if it is an ordinary one: results, or an answer in prose that a model wrote from the web."""
+        """Keep a reply for the next comparison if it has search results or is prose that a model wrote from the web."""
         match request, reply:
             case Query(), SearchResults():
                 asked, sources, usage, model = "search", reply.results, Usage(), None

@@ -32,7 +32,7 @@ AGREEING = 13
 UNLIKELY = 4.3
 """By how many standard deviations the recent figures must differ from chance in a rank test.
 
-If this were lower, chance alone would reach it within some ten thousand answers.
+Chance alone would reach a lower value within some ten thousand answers.
 """
 
 STEPS: Mapping[Kind, float] = {"price": 0.08, "sources": 0.25}
@@ -117,9 +117,9 @@ def _listed(values: set[str]) -> str:
 
 
 def _compare_figures(kind: Kind, before: Answers, after: Answers) -> list[ProviderChange]:
-    """Return a change if the recent median lies clearly outside the range of the medians of the earlier stretches.
+    """Return a change if the recent median is outside the range of the medians of earlier groups of `RECENT` answers.
 
-    Each stretch has `RECENT` answers.
+    The median must also have moved as far as `STEPS` says, and the recent figures must meet `AGREEING` and `UNLIKELY`.
     """
     prices = _fitted_prices(before) if kind == "price" else []
     olds, news = (

@@ -67,7 +67,7 @@ async def send_canvas(
 
 
 async def _make(file: MarkdownFile, row: QuestionRow, user: str, files: FileUploader) -> str:
-    """Make a canvas and send the user its link; return a sentence about the problem, empty if all went well."""
+    """Make a canvas and send the user its link; return a sentence about the problem, empty if there was none."""
     if not (admitted := await files.admits(user)):
         return NOT_MADE if admitted is None else MEMBERS_ONLY
     posted: PostResult | None = None

@@ -59,7 +59,7 @@ _NOT_LET = N_("Slack doesn’t let me post in {channel}, so I didn’t share the
 class Share:
     """An answer to post, and its place.
 
-    `channel` is the asker's name for the channel `channel_id`. `response_url` is the response_url of the click;
+    `channel` names the channel `channel_id` in notices to the asker. `response_url` is the response_url of the click;
     `posts_there` is whether the click was in the channel `channel_id`.
     """
 
@@ -90,8 +90,8 @@ class Sharing:
     async def post(self, share: Share) -> None:
         """Post a share that was begun, and tell the asker the result. Raises nothing.
 
-        If all messages were posted, the asker gets a button to undo this. If Slack did not name each of the messages,
-        the share cannot be undone, and the asker is told nothing.
+        If all messages were posted, the asker gets a button to undo the share. If all were posted, but Slack did not
+        name each of them, the share cannot be undone, and the asker is told nothing.
         """
         by_url, posted = False, 0
         stamps: list[str | None] = []
@@ -147,7 +147,7 @@ class Sharing:
         return (closed if isinstance(result, RouteClosed) and closed is not None else result), True
 
     async def _refusal(self, share: Share) -> RouteClosed | None:
-        """Return why the app may not post for the asker, such as that they have left the channel; None if it may.
+        """Return why the app may not post for the asker, such as `_ASKER_LEFT`; None if the app may post.
 
         If Slack does not say whether the asker is a member, a click in the channel counts as proof of membership.
         """

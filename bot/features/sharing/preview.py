@@ -107,7 +107,7 @@ class _Opened:
 
     @property
     def place(self) -> str:
-        """The asker's name for the channel."""
+        """The channel as notices to the asker name it: by its name with `#`, or as "that channel"."""
         return f"#{self.channel}" if self.channel else _("that channel")
 
 
