@@ -206,7 +206,7 @@ async def check_events(context: Context, connection: AsyncConnection[DictRow]) -
 
 
 RETENTION_LATE_DAYS = 0.125
-"""How late a text may be deleted, in days (3 hours), before this is reported; the app deletes every ten minutes."""
+"""How late a text may be deleted without a warning, in days (3 hours); the app deletes texts every ten minutes."""
 
 _KEPT_TOO_LONG = """
     SELECT count(*) AS late FROM questions

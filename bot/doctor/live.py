@@ -148,7 +148,7 @@ class LiveRun:
         self.taken(await self.streams.stop(self.channel, ts, question=self.mark, part=1, blocks=below))
 
     def taken(self, result: PostResult | StreamResult) -> str:
-        """Return the `ts` of a message, empty if Slack names none. Raises `_Wrong` with Slack's error if refused."""
+        """Return the `ts` of a message, empty if Slack names none. Raises `_Wrong` if Slack refused the message."""
         if isinstance(result, Sent):
             return result.ts or ""
         self.figures["error"] = result.error
@@ -306,9 +306,9 @@ async def _outlast(run: LiveRun) -> str:
 
 
 async def _ask(run: LiveRun, provider: Provider, ask: Callable[[LiveRun, Any], Awaitable[float | None]]) -> str:
-    """Ask a provider, unless this may cost more than is left of `most`.
+    """Ask a provider, unless the reply may cost more than is left of `most`.
 
-    A reply without a price counts as the most that it may have cost.
+    A reply without a price counts as the most that a reply may cost.
     """
     if run.spent + _CEILING > run.most:
         raise _NotTried(f"{format_amount(run.most - run.spent)} of --max-usd is left, and it may cost more.")

@@ -90,9 +90,10 @@ class Rating:
 
 @dataclass(frozen=True, kw_only=True)
 class BadAnswer:
-    """A question whose asker called the answer bad, and agreed that admins may read both.
+    """A question whose asker called the answer bad, and agreed that admins may read the question.
 
-    `text` is the command and its text, `reasons` are names in `REASONS`; `reference` is the short id in the log.
+    `text` is the command and the text after it; `reasons` are names in `REASONS`; `reference` is the short id in the
+    log.
     """
 
     reference: str

@@ -157,9 +157,9 @@ def without_people(text: str | None, pseudonym_of: Callable[[str], str]) -> str 
 class AuditHealth:
     """The state of the log.
 
-    `waiting_seconds` is how long the oldest unchained entry has waited. `lost_at` is the last time within the past day
-    at which an entry was not recorded at all, None if all were recorded. `broken` is whether the state could not be
-    read.
+    `waiting_seconds` is how long the oldest entry has waited to be chained. `lost_at` is the last time within the past
+    day at which an entry was not recorded at all, None if all were recorded. `broken` is whether the state could not
+    be read.
     """
 
     waiting_seconds: float = 0.0
@@ -186,4 +186,4 @@ class AuditHealth:
 
 
 MAX_WAIT_SECONDS = 60.0
-"""How long an entry may wait to be chained before this is a problem; normally it waits about a second."""
+"""How long an entry may wait to be chained before the log has a problem; normally, an entry waits about a second."""

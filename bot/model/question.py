@@ -157,7 +157,7 @@ class NewQuestion:
     """The earlier question that this one asks again."""
 
     starts_conversation: bool = False
-    """Whether it begins a new conversation instead of continuing an earlier one."""
+    """Whether the question begins a new conversation instead of continuing an earlier one."""
 
     parent: UUID | None = None
     """The earlier question, if a button below its answer asked this one; the new answer has a message of its own."""
@@ -172,13 +172,13 @@ class NewQuestion:
     """The delay in seconds of a message that Slack did not deliver at the first attempt; 0 otherwise."""
 
     limited: bool = True
-    """Whether the limits on the number of questions apply to it."""
+    """Whether the limits on the number of questions apply."""
 
     queue: str = "default"
-    """The queue of its job, named after the lane of its first call to a service."""
+    """The queue of the question's job, named after the lane of the question's first call to a service."""
 
     files: tuple[SharedFile, ...] = ()
-    """The files of its message."""
+    """The files of the message that asks the question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,19 +334,19 @@ class QuestionRow:
 
     delivery_key: str = ""
     conversation: UUID | None = None
-    """The first question of its conversation."""
+    """The first question of the conversation."""
 
     streams: tuple[str, ...] = ()
-    """The `ts` of the messages in which its answer is being written."""
+    """The `ts` of the messages in which the answer is being written."""
 
     shown: int = 0
     """How many characters of the answer Slack has confirmed."""
 
     streaming: bool = False
-    """Whether a message of its answer may still be streaming, even if its `ts` is not in `streams`."""
+    """Whether a message of the answer may still be streaming, even if the message's `ts` is not in `streams`."""
 
     parent: UUID | None = None
-    """The earlier question, as in `NewQuestion`; `action`, `late_seconds` and `files` are as there, too."""
+    """The earlier question, as in `NewQuestion`, which also describes `action`, `late_seconds` and `files`."""
 
     action: str = ""
     public: bool | None = None
@@ -354,18 +354,18 @@ class QuestionRow:
 
     late_seconds: int = 0
     just_settled: bool = False
-    """Whether it was settled within the last two seconds, by the database's clock."""
+    """Whether the question was closed within the last two seconds, by the database's clock."""
 
     files: tuple[SharedFile, ...] = ()
     text_deleted_at: datetime | None = None
     """When the texts of the question and its answer were deleted; None while they are kept."""
 
     preferences: Preferences = NO_PREFERENCES
-    """The settings that applied when it was claimed."""
+    """The settings that applied when the question was claimed."""
 
     @property
     def replaces_clicked(self) -> bool:
-        """Whether its answer replaces the message whose button asked it."""
+        """Whether the answer replaces the message whose button asked the question."""
         return self.surface == "click" and not self.action
 
     @property
@@ -395,7 +395,7 @@ class QuestionRow:
 
     @property
     def settled(self) -> bool:
-        """Whether it is closed."""
+        """Whether the question is closed."""
         return self.state not in OPEN
 
 
@@ -418,7 +418,7 @@ class LeftOver:
     """A question that was closed some `seconds` ago, and that may have left something in Slack or at a service.
 
     `since` is when the question was closed, or its message deleted; None if it was already cleared up. `passed_on` is
-    whether its status message now belongs to the question that replaced it.
+    whether the question's status message now belongs to the question that replaced this one.
     """
 
     row: QuestionRow
@@ -450,9 +450,9 @@ class StreamEnding:
 class AnswerButtons:
     """The buttons below an answer.
 
-    `deeper` offers a longer answer, `ask_about` a question about the pages found, `more` the next pages, and
-    `scheduled` a digest of news. `sources` is the number of pages with excerpts to show. Each of the `next_questions`
-    can be asked with one click.
+    `deeper` offers an answer after longer thinking, `ask_about` a question about the pages found, `more` the next
+    pages, and `scheduled` a digest of news. `sources` is the number of pages with excerpts to show. Each of the
+    `next_questions` can be asked with one click.
     """
 
     deeper: bool = False

@@ -33,7 +33,7 @@ def save(path: Path, messages: Sequence[SlackMessage]) -> None:
     """Write the newest messages, oldest first, to a file; a failure is logged."""
     written = json.dumps([message.as_page() for message in messages[-MAX_REMEMBERED:]])
     try:
-        # A new file, readable only by this user, replaces the old one at once, so that it is never incomplete.
+        # A new file, readable only by this user, replaces the old one at once, so that the file is never incomplete.
         with TemporaryDirectory(dir=path.parent) as folder:
             new = Path(folder, path.name)
             new.touch(0o600)
