@@ -180,8 +180,8 @@ def _run_and_print(parsed: argparse.Namespace, stop: StopSignals) -> int:
 def _parse(program: str, arguments: Sequence[str]) -> argparse.Namespace | str:
     """Return the parsed arguments, or a sentence if a feature's command needs an extra that is not installed.
 
-    Wrong arguments end the process. Importing the features takes a second, so the arguments of a command in `STOPPABLE`
-    are parsed without them.
+    Wrong arguments end the process. Importing the features takes a second, so for a command in `STOPPABLE` they are
+    imported only if an argument is unknown.
     """
     first = arguments[0] if arguments else ""
     if first in (*STOPPABLE, "--version"):
@@ -468,8 +468,8 @@ async def _serve(
         say(f"Database  {described}")
         say(f"Providers {', '.join(provider.name for provider in app.providers) or 'none'}")
         say(f"Slack     {_describe_slack(settings)}")
-        # Everything imported and built by now stays until the end. If it were not frozen, every full collection would
-        # examine it again and block the event loop for 60 milliseconds.
+        # Everything imported and built by now stays until the end. If it were not frozen, every full garbage
+        # collection would examine it again and block the event loop for 60 milliseconds.
         gc.collect()
         gc.freeze()
         await app.serve(

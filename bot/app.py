@@ -450,10 +450,10 @@ class _Parts:
         )
 
     async def told(self, team_id: str) -> list[str]:
-        """Return the admins who get a workspace's notices; other admins get them only if none of these can.
+        """Return the admins who are told of a workspace's notices first; others are told only if none of them can be.
 
-        These are the people in ADMIN_USER_IDS, at most `MAX_ADMINS` members of its user groups, and the people who have
-        set budgets. The last are left out if Slack says that they are no longer admins.
+        They are the people in ADMIN_USER_IDS, at most `MAX_ADMINS` members of its user groups, and the people who have
+        set budgets. A person who has set a budget is left out if Slack says that this person is no longer an admin.
         """
         setters = await self.budgets.setters(team_id)
         still = [one for one in setters if await self.admins.verify_admin(one) is not False]
@@ -515,7 +515,7 @@ class _Parts:
         )
 
     def forms(self, choices: ChoiceStore) -> Mapping[str | None, Opening]:
-        """Return the functions that open a form when a command is typed alone, by the name of the command.
+        """Return the functions that open a form when a command is typed without arguments, by the command's name.
 
         The name of the umbrella command is "" here.
         """

@@ -1,4 +1,4 @@
-"""Budgets: amounts as people type and read them, the ceilings of calls, and the sentences on refusals. Pure.
+"""Budgets: amounts as people type and read them, the amounts reserved for calls, and sentences on refusals. Pure.
 
 The app counts in whole micro-dollars.
 """

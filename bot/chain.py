@@ -139,7 +139,7 @@ class SteppedAgent:
 
 
 def within_budget(provider: Provider, meter: Meter | None, *, reasoning_effort: Effort) -> Provider:
-    """Wrap a provider so that its calls are booked; return it unchanged without a meter, or if it is free (no key)."""
+    """Wrap a provider so that the ledger records its calls; return it unchanged without a meter, or if it is free."""
     spec = next((one for one in PROVIDERS.values() if one.title == provider.name), None)
     if meter is None or (spec is not None and not spec.key_variables):
         return provider
@@ -155,7 +155,7 @@ def within_budget(provider: Provider, meter: Meter | None, *, reasoning_effort: 
 
 
 def posts_within_budget(posts: PostSource | None, meter: Meter | None) -> PostSource | None:
-    """Wrap the source of posts so that its calls are booked."""
+    """Wrap the source of posts so that the ledger records its calls; return it unchanged without a meter."""
     if posts is None or meter is None:
         return posts
     return SteppedPosts(source=posts, steps=[Metering(meter=meter, name=posts.name, effort=POSTS)])
@@ -163,7 +163,7 @@ def posts_within_budget(posts: PostSource | None, meter: Meter | None) -> PostSo
 
 @dataclass(frozen=True, kw_only=True)
 class Metering:
-    """The step that books the calls of the service `name`.
+    """The step that reserves and settles the calls of the service `name` in the ledger.
 
     If a budget does not cover a question with an effort of `REASONING`, `FAST` is its effort instead. `effort` is the
     effort of all calls, empty if each call has its own. If `announced` is set, a call is reserved when its request is
@@ -249,7 +249,7 @@ class Meter:
         asker, unsaved = current_scope().asker, _unsaved(request)
 
         async def book() -> Verdict:
-            # Each attempt has a new id: the ledger may have booked an earlier attempt whose reply was lost.
+            # Each attempt has a new id: the ledger may have recorded an earlier attempt whose reply was lost.
             named = replace(wanted, id=uuid4())
             return await self.ledger.reserve(named, _leaving(unsaved, named.id, with_call=True))
 
@@ -269,7 +269,7 @@ class Meter:
         try:
             verdict = await self.database_retry(book)
             if isinstance(verdict, Granted) and not resumes and self.database_retry.clock() - began > AWAY_SECONDS:
-                # If this process was suspended in the meantime, another one may have claimed the question after the
+                # If this process was suspended in the meantime, another process may have claimed the question after the
                 # grant.
                 self.ledger.end(Ended(id=verdict.id, state="released"))
                 verdict = await self.database_retry(book)
@@ -331,7 +331,7 @@ class PaidCall:
     An `announced` call is reserved when its request is about to be sent, any other call when the block begins. A call
     that `resumes` a run is reserved at once, too: the run was started earlier, so no request announces it. A
     PerplexityError in the block settles the call as failed. A call that is not settled at the end of the block counts
-    as cut off.
+    as cut off, at an unknown cost.
 
     `id` is the id of the open reservation in the ledger, None if there is none. `was_granted` is whether any
     reservation was granted. `known` is the service's charge for the earlier requests, in micro-dollars.
@@ -408,7 +408,7 @@ def is_free(error: PerplexityError) -> bool:
 
 
 _NOISE = Decimal("1e-10")
-"""The smallest unit of a price, in dollars, which xAI uses. Smaller amounts only come from adding floats."""
+"""The smallest unit of a price, in dollars, which xAI uses. Smaller amounts result only from adding floats."""
 
 
 def micros(dollars: float) -> int | None:

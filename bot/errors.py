@@ -150,7 +150,7 @@ def is_refusal(error: Exception) -> bool:
 def is_retryable(error: PerplexityError) -> bool:
     """Return whether asking the same again may help.
 
-    This is False for `NothingFound`, for `Refused` except `BudgetUnknown`, and if no service found anything in a paid
+    Return False for `NothingFound`, for `Refused` except `BudgetUnknown`, and if no service found anything in a paid
     search. A free search may find something later: a service that is used without a key also returns no results if it
     refuses to search.
     """

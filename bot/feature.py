@@ -88,8 +88,8 @@ class Running:
     """The parts that a feature adds to a process.
 
     `commands` are complete with their stores, and replace the commands of the same names in `Feature.commands`. `forms`
-    maps the name of a command to the function that opens its form if the command is typed alone. `periodic` work runs
-    as long as the process; `problems` finds problems for admins.
+    maps the name of a command to the function that opens its form if the command is typed without arguments. `periodic`
+    work runs as long as the process; `problems` finds problems for admins.
     """
 
     commands: tuple[Command[Any, Any], ...] = ()

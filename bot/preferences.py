@@ -306,7 +306,7 @@ def find_setting(settings: Sequence[Setting], name: str) -> Setting | None:
 
 
 def parse_setting(setting: Setting, name: str, words: str) -> Value:
-    """Return the value of typed words; `name` is the typed word for the setting. Raises InvalidRequest."""
+    """Parse the words typed for a setting, which was typed as `name`. Raises InvalidRequest."""
     if name.casefold() == EFFORT:
         return _choice(EFFORT, EFFORTS)(words)
     try:
@@ -400,7 +400,7 @@ def may_ask(channel: ChannelSettings, user_id: str, *, is_admin: bool) -> bool:
 def restrict(filters: Filters, *rules: Rules) -> Filters:
     """Return the filters, narrowed to the sites that all rules allow and none denies.
 
-    Raises InvalidRequest if none of the requested sites is left.
+    Raises InvalidRequest if no site is left.
     """
     for one in rules:
         filters = _within(filters, one)
@@ -453,7 +453,7 @@ class EffortCap:
 def effort_cap(rules: Iterable[Rules]) -> EffortCap:
     """Return the highest effort that all rules allow.
 
-    With `store_nothing`, this is at most medium, since the search service stores answers of background runs.
+    With `store_nothing`, the effort is at most medium, since the search service stores answers of background runs.
     """
     caps = [EffortCap(effort=EFFORTS[-1])]
     for one in rules:

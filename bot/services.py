@@ -73,7 +73,7 @@ async def open_search_services(
 ) -> AsyncIterator[tuple[Sequence[Provider], Chain]]:
     """Open the providers, and the chain that answers questions with them; `on_attempt` is called after each attempt.
 
-    `meter` books every call of a paid service, `limiter` assigns turns to calls.
+    `meter` reserves and settles every call of a paid service, `limiter` keeps calls within the limits of the services.
     """
     config, timeouts = replace(provider_config(settings), limiter=limiter), fallback_timeouts(settings)
     xai = {} if settings.xai_api_key is None else {"xai": settings.xai_api_key.get_secret_value()}
@@ -108,9 +108,9 @@ async def open_search_services(
 async def open_agent(
     settings: Settings, *, provider: Provider, on_attempt: Callable[[Attempt], None], meter: Meter | None = None
 ) -> AsyncIterator[SearchingAgent]:
-    """Open the agent, whose tools use `provider`; `on_attempt` is called after each of its runs.
+    """Open the agent, whose tools use `provider`; `on_attempt` is called after each run of the agent.
 
-    `meter` books each call of its model.
+    `meter` reserves and settles each call of the agent's model.
     """
     if settings.missing_agent_setting is not None:
         yield DisabledAgent(missing=settings.missing_agent_setting)

@@ -65,7 +65,7 @@ CHANNEL_ID = re.compile(r"[CDG][A-Z0-9]{1,20}")
 """The id of a channel or of a direct message."""
 
 _CLIENT_ID = re.compile(r"(?!xox|A[A-Z0-9]{6,}$)[A-Za-z0-9._-]{1,100}")
-"""Matches a possible client id, which becomes part of a URL, but neither a token nor an app's id.
+"""Matches a possible client id, which becomes part of a URL, but neither a token (`xox…`) nor an app's id (`A…`).
 
 Slack shows the app's id next to the client id, so people confuse the two.
 """
@@ -132,7 +132,7 @@ def strip_secret(value: str) -> str:
 
 
 def validate_secret(variable: str, value: str) -> str:
-    """Return the stripped secret if it can belong to the variable. Raises ValueError, which never contains it."""
+    """Return the stripped secret if it can belong to the variable. Raises ValueError; its text never has the secret."""
     value, hint = strip_secret(value), WHERE_TO_FIND.get(variable, "use a key of the service itself")
     if belongs := next((name for name, start in PREFIXES.items() if value.startswith(start)), None):
         if belongs != variable:

@@ -30,7 +30,7 @@ from perplexity.formatting import MONTHS
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "de")
-"""Every language but English has a catalogue, whose file has the language's name."""
+"""The languages of texts. Each but English has a catalogue, whose file has the language's name."""
 
 
 def language_of(locale: str | None) -> str:
