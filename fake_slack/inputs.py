@@ -18,7 +18,7 @@ from fake_slack.request_parsing import BadInput, Block
 
 Element = Mapping[str, Any]
 Entered = Mapping[str, Mapping[str, Any]]
-"""Maps ids of blocks to ids of elements to values: the raw values of a person, or the values in a view's state."""
+"""Maps block ids to element ids to values: either as a person entered them, or as in a view's state."""
 
 _SELECTED = {
     "channels_select": "selected_channel",

@@ -466,7 +466,7 @@ def _refuse_streaming(api: WebApi, message: SlackMessage, *, error: str) -> None
 
 
 def _recipient(api: WebApi, arguments: Arguments) -> str:
-    """Return the id of the person who sees a stream grow in a channel. Raises `SlackError` if the call names none."""
+    """Return the id of a channel stream's recipient. Raises `SlackError` if it is missing or unknown."""
     for name in ("recipient_user_id", "recipient_team_id"):
         if not text_of(arguments, name):
             raise SlackError(f"missing_{name}")

@@ -46,7 +46,7 @@ class Limits:
 
 
 SMALLEST = Limits(per_second=1, per_minute=50)
-"""Perplexity's limits for the answers of a new key."""
+"""Perplexity's limits on answers for a new key."""
 
 TIERS = ((0, 50), (50, 150), (250, 500), (500, 1_000), (1_000, 2_000))
 """Pairs of the dollars spent at Perplexity and the answers per minute that Perplexity then allows."""

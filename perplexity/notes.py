@@ -92,7 +92,7 @@ NO_MODEL = N_("No answer model is configured.")
 def fallback_notice(reply: Answer | SearchResults, *, unset: str = "") -> str:
     """Return the line that says why the first choice of provider did not reply.
 
-    The line begins with an answer's own `stand_in`, and it is empty if there is nothing to say. `unset` is the
+    The line begins with the answer's own `stand_in`, if any; it is empty if there is nothing to say. `unset` is the
     environment variable whose absence kept the first choice from being asked.
     """
     own = reply.stand_in if isinstance(reply, Answer) else ""

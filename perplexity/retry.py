@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
-    """At most `attempts`; before attempt n+1, a random wait of up to `base` × 2ⁿ⁻¹ seconds, never more than `cap`."""
+    """At most `attempts` in all; before attempt n+1, a random wait of up to `base` × 2ⁿ⁻¹ seconds, at most `cap`."""
 
     attempts: int = 3
     base: float = 0.5

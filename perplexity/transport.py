@@ -154,7 +154,7 @@ class Session(Protocol):
 
 
 class Response(NamedTuple):
-    """A whole response. Header names are found in any case; the key is removed from an error's body."""
+    """A whole response. Header names are case-insensitive; the API key is masked in an error's body."""
 
     status: int
     headers: Mapping[str, str]

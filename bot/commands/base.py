@@ -178,7 +178,7 @@ class Command(Generic[Request, Result]):
     """Whether the command saves the finished parts of an answer, so that a second run pays for nothing twice."""
 
     free: bool = False
-    """Whether the command asks no service, so that no limit of questions applies."""
+    """Whether the command calls no service, so that no limit on questions applies."""
 
     # From text to a request.
 

@@ -45,7 +45,7 @@ class SentLog(RequestLog):
         return any(one is request for one, _ in self.kept)
 
     def line(self, request: SentRequest) -> str:
-        """Return one request as a line of JSON, in the form that `take` returns, to save it before it is sent."""
+        """Return one request as a line of JSON like those of `take`, to be saved before it is sent."""
         return _line(vars(request) | {"left_out": self.counts})
 
     def take(self) -> str | None:

@@ -323,7 +323,7 @@ TABLES: Mapping[str, Table] = {
     ),
     # When a person is erased, the costs of their calls stay for the workspace's sums.
     "ledger": _personal(
-        # The id of a direct message would tell whose it is.
+        # The id of a direct message would reveal the person.
         forget_person={
             "user_id": "''",
             "question_id": "NULL",

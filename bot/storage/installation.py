@@ -206,7 +206,7 @@ class WorkspaceStore:
                 raise LookupError("the row that was just written is not there")
             await _record_state(connection, "workspace.install", before, row)
             if before is not None and before["state"] != row["state"] == OPEN:
-                # Forget which workspaces had lost the app: Slack reports again which ones have it.
+                # Forget which workspaces had lost the app: after reopening, Slack reports access anew.
                 await connection.execute(_FORGET_REVOKED, values)
         return WorkspaceRow.of(row)
 

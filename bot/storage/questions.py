@@ -461,7 +461,7 @@ class QuestionStore:
         return replace(question, queue=lane)
 
     async def twin_place(self, question: NewQuestion) -> Place | None:
-        """Return the place in the queue of the same question if this person already waits for it, otherwise None."""
+        """Return the queue place of the asker's identical question, if one is already waiting; otherwise None."""
         values = vars(question) | {"text": storable(question.text)}
         row = await self._pool.fetch_one(queries.TWIN, values)
         return (await self.places([row["id"]])).get(row["id"]) if row and row["id"] else None

@@ -141,7 +141,7 @@ async def answer_expect(request: web.Request) -> web.Response | None:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     except ConnectionResetError:  # The sender has closed the connection.
         return web.Response(status=400)
-    request.writer.output_size = 0  # The answer itself has not begun.
+    request.writer.output_size = 0  # 100 is not the final response.
     return None
 
 

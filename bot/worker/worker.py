@@ -218,7 +218,7 @@ class QuestionWorker:
         return row, await self._deliver(row, audience, first)
 
     async def _fail(self, claimed: QuestionRow, error: Exception) -> tuple[QuestionRow, str]:
-        """Deliver a failure instead of the rest of an answer; return the same as `_answer`."""
+        """Deliver a failure instead of the rest of an answer; return a row and a state, like `_answer`."""
         row = await self.database_retry(lambda: self.questions.get(claimed.id))
         if row is None or row.settled or row.claim != claimed.claim:
             raise ClaimLost

@@ -237,7 +237,7 @@ async def _note_request(request: Request) -> None:
 
 
 def _own_client(base_url: str, ca_bundle: str) -> AsyncClient:
-    """Return a client that uses the same proxy as this package's other requests, and no proxy for this machine.
+    """Return a client with the proxy of this package's other requests; none if `base_url` is on this machine.
 
     The client keeps no idle connections, because pydantic-ai does not close a client that it is given.
     """

@@ -1,7 +1,7 @@
 """Finds a quotation word for word in the text of a page, and returns the page's own whole sentences.
 
-White space, typographic quotation marks and dashes, compatibility characters (NFKC), soft hyphens and Markdown are
-ignored. Words, figures, case and the punctuation inside a quotation are compared. No function here does I/O.
+White space, soft hyphens and Markdown are ignored, and so is the style of quotation marks, dashes and characters
+(NFKC). Words, figures, case and inner punctuation must match. No function here does I/O.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class SourceDates:
 
     @cached_property
     def _partials(self) -> frozenset[PartialDate]:
-        """The dates of the text, of the source and of its address; each also without its day, its year, and both."""
+        """The dates of the text, the source and its address; each also without day, without year, and without both."""
         partials = [partial for date in self._dates for partial in date.readings]
         written = [_ISO_DATE.match(date) for date in (self._source.date, self._source.last_updated) if date]
         for match in (*written, _DATE_IN_ADDRESS.search(self._source.url)):

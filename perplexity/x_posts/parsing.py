@@ -124,7 +124,7 @@ def _malformed(why: str, response: GrokResponse) -> MalformedResponse:
 
 
 def _load_object(written: str) -> dict[str, JSON] | None:
-    """Return the object in a text, which may be in a code block or follow a sentence; None if there is none."""
+    """Return the JSON object in a text, even in a code block or after a sentence; None if there is none."""
     try:
         loaded: dict[str, JSON] = json.JSONDecoder().raw_decode(written, written.index("{"))[0]
     except (ValueError, RecursionError):

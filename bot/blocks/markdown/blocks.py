@@ -412,7 +412,7 @@ def _joined(before: str, after: str) -> bool:
 
 
 def within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a place is inside one of the stretches, which are in order and do not overlap."""
+    """Return whether a place is inside one of the `spans`, which are in order and do not overlap."""
     index = bisect_right(spans, (place, -1)) - 1
     return index >= 0 and place < spans[index][1]
 

@@ -254,7 +254,7 @@ MAX_LENGTH = 200
 class LimitRequest:
     """A request to change a limit, or, without a `name`, only to show all limits.
 
-    `value` is a number, `off`, or empty for the limit in the settings.
+    `value` is a number or `off`; empty restores the configured limit.
     """
 
     name: LimitName | None = None

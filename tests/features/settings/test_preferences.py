@@ -99,26 +99,6 @@ async def test_a_channel_s_sites_are_enforced_on_what_comes_back(harness: Driver
     assert [link for link in links if not link.split("/")[0].endswith("python.org")] == []
 
 
-@pytest.mark.parametrize("command", ["/deepdive heat pumps", "/pplx check The tower is 330 m tall.", "a digest"])
-async def test_sites_and_language_hold_for_reports_checks_and_digests(harness: Driver, command: str) -> None:
-    await harness.answered("/pplx settings domains tagesschau.de")
-    await harness.answered("/pplx settings channel language de")
-    if command == "a digest":
-        await harness.answered('/pplx watch world "europe" weekdays 9:00')
-        command = "/pplx watch run 1"
-    before = len(harness.perplexity.requests)
-
-    await harness.ask(command, trigger=str(uuid4()))
-    if "deepdive" in command:  # the facts and the analysis
-        await harness.slack.wait_until(lambda: json.dumps(asked(harness, before)).count("language de (ISO 639-1)") == 2)
-    await harness.slack.wait_until(lambda: "tagesschau.de" in json.dumps(asked(harness, before)))
-    await harness.slack.wait_until(lambda: "check" in command or '"de"' in json.dumps(asked(harness, before)))
-
-
-def asked(harness: Driver, since: int) -> list[Any]:
-    return [request.json for request in harness.perplexity.requests[since:]]
-
-
 async def test_a_question_for_another_site_is_refused_privately(harness: Driver) -> None:
     await harness.answered("/pplx settings channel allow python.org")
     before = len(harness.perplexity.requests)
