@@ -6,13 +6,11 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
 
-from bot.app import WORK_CONNECTIONS
 from bot.commands.ask import SAME_LANGUAGE
 from bot.commands.conversation import NEXT_INSTRUCTION
 from bot.slack.scopes import HISTORIES
@@ -24,7 +22,6 @@ TS = "1795255200.000100"
 ROOT = "1795255100.000900"
 ANSWER = "Example answer"
 STOP = '"action_id": "stop"'
-WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INTO homes%'"
 
 
 async def answer(harness: Driver, *, channel: str = "C1", thread: str = TS, holds: str = ANSWER) -> Post:
@@ -375,22 +372,3 @@ async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(harness
     )
 
     assert [len(harness.slack.thread("C1", ts)) for ts in stamps] == [1] * 20
-
-
-async def test_a_message_from_another_workspace_does_not_wait_for_the_connections_of_the_work(
-    harness: Driver, database: str
-) -> None:
-    """All of these hang, as people open the home tab and their table is locked."""
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        await connection.execute("LOCK TABLE homes")
-        for number in range(WORK_CONNECTIONS):
-            person = replace(harness.person, user=f"U{number}")
-            async with await person.open_home(id=f"Ev{number}") as response:
-                assert response.status == 200
-        async with asyncio.timeout(60), await psycopg.AsyncConnection.connect(database, autocommit=True) as watching:
-            while True:
-                if await (await watching.execute(WAITING)).fetchone() == (WORK_CONNECTIONS,):
-                    break
-                await asyncio.sleep(0.01)
-        async with await replace(harness.person, team="T2").mention("why") as response:
-            assert response.status == 200

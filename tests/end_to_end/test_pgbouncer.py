@@ -46,7 +46,7 @@ def pooled(postgres: str) -> Iterator[str]:
 
 def complete(slack: FakeSlack) -> list[str]:
     """Return the tokens of complete answers; of one that takes long its beginning is posted before."""
-    return [post.payload["token"] for post in slack.posts if "Ask a follow-up" in post.shown_text]
+    return [post.payload["token"] for post in slack.posts if "Regenerate" in post.shown_text]
 
 
 async def test_forty_questions_ten_at_once_are_each_acknowledged_and_answered_once(

@@ -280,7 +280,7 @@ async def test_a_killed_postmaster_is_started_again_and_open_questions_are_answe
         assert time.monotonic() - killed < 15, process.log
         await asyncio.sleep(0.1)
     seconds = time.monotonic() - killed
-    await slack.wait_for_text("Ask a follow-up")
+    await slack.wait_for_text("Regenerate")
 
     assert seconds < 10
-    assert [post.payload["token"] for post in slack.posts if "Ask a follow-up" in post.shown_text] == ["t1"]
+    assert [post.payload["token"] for post in slack.posts if "Regenerate" in post.shown_text] == ["t1"]

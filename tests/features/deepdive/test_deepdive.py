@@ -20,7 +20,7 @@ from bot.settings import Settings
 from bot.storage.stages import StageStore
 from bot.worker.background import FileUploader
 from tests.bot.listeners.clicks import assert_acknowledged
-from tests.driver import Driver, Processes, asked_in
+from tests.driver import Driver, Processes
 from tests.end_to_end.test_stop import move_stop
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
@@ -75,17 +75,6 @@ async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_c
     assert len(re.findall(r"<https://", sources)) <= 3
     assert re.search(r"The situation \$\S+ · The public pulse \$\S+ · My analysis \$", report.shown_text)
     assert harness.slack.refusals == []
-
-
-async def test_a_private_report_can_be_asked_on(harness: Driver) -> None:
-    await harness.answered("/deepdive heat pumps")
-
-    await harness.click(harness.last_answer().payload, "follow_up")
-    await harness.submit(question="And in flats?")
-    await harness.settle()
-    first, answered, last = (turn["content"] for turn in asked_in(harness.perplexity.requests[-1]))
-    assert (first, last) == ("heat pumps", "And in flats?")
-    assert "MY ANALYSIS" in answered
 
 
 def lines(blocks: list[dict[str, Any]]) -> list[str]:

@@ -22,6 +22,7 @@ from fake_slack.views import View
 from tests.bot.listeners.clicks import assert_acknowledged
 from tests.driver import Driver, Message
 from tests.fakes.slack import Fault, Post
+from tests.fakes.views import BUTTON
 
 SITES = ("a.example", "b.example", "c.example")
 SECTIONS = (
@@ -241,7 +242,7 @@ async def test_a_public_answer_has_no_share_button__and_is_not_shared(harness: D
     answer = await answered(harness, typed=typed)
     (row,) = [block for block in answer["blocks"] if block["type"] == "actions"]
     assert "share" not in [element["action_id"] for element in row["elements"]]
-    row["elements"][0] |= {"action_id": "share", "value": row["block_id"].partition(":")[2]}
+    row["elements"][0] = BUTTON | {"action_id": "share", "value": row["block_id"].partition(":")[2]}
 
     assert await click(harness, answer) == ALREADY_PUBLIC
 
