@@ -14,7 +14,7 @@ from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.personal_data import find_text
 from tests.fakes.slack import Fault
 
-pytestmark = pytest.mark.features("data_requests", "home")
+pytestmark = pytest.mark.features("data_requests", "digests", "home", "settings")
 
 
 @pytest.fixture

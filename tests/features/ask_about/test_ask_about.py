@@ -201,43 +201,6 @@ async def test_results_that_are_deleted_are_explained(harness: Driver) -> None:
     assert await harness.told(message, "ask_about") == UNKNOWN_ANSWER
 
 
-@pytest.mark.parametrize(("action", "value"), [("ask_about", None), ("more", "regenerate"), ("more", "go_deeper")])
-async def test_pages_that_the_channel_no_longer_allows_are_left_out(
-    harness: Driver, action: str, value: str | None
-) -> None:
-    message = await results(harness)
-    if value:
-        await harness.click(message, "ask_about")
-        script_offline(harness, "Zip files. [2]")
-        await harness.submit(question="what are they?")
-        await harness.settle()
-        message = {"blocks": harness.last_answer().payload["blocks"]}
-    await harness.answered("/pplx settings channel deny p2.example")
-    script_offline(harness, "Archives [3] or zip files [2].")
-    await harness.click(message, action, value)
-    if action == "ask_about":
-        await harness.submit(question="what are they?")
-    await harness.settle()
-
-    prompt = harness.perplexity.requests[-1].json["input"][-1]["content"]
-    assert [f"[{n}] Page {n}" in prompt for n in (1, 2, 3)] == [True, False, True]
-    answer = harness.last_answer()
-    assert "Archives [[1]](https://p3.example/) or zip files." in answer.markdown
-    assert "p2.example" not in json.dumps(answer.payload)
-
-
-async def test_if_the_channel_allows_none_of_the_pages__that_is_said_and_nothing_is_asked(harness: Driver) -> None:
-    message = await results(harness)
-    await harness.answered("/pplx settings channel allow python.org")
-    await harness.click(message, "ask_about")
-    asked = len(harness.perplexity.requests)
-    await harness.submit(question="what are they?")
-    await harness.settle()
-
-    assert "This channel’s settings no longer allow any of these pages." in harness.last_answer().shown_text
-    assert len(harness.perplexity.requests) == asked
-
-
 async def test_results_that_are_deleted_after_the_answer_are_not_replaced_by_a_search(harness: Driver) -> None:
     message = await results(harness)
     await harness.click(message, "ask_about")

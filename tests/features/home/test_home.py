@@ -14,7 +14,6 @@ import pytest
 
 from bot.app import WORK_CONNECTIONS
 from bot.blocks.examples import LINES
-from bot.commands.ask import EARLIER_NOT_ALLOWED
 from bot.delivery.withdrawal import Deleted
 from bot.features.home.store import HomeStore
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
@@ -116,17 +115,6 @@ async def test_all_questions_are_turned_to_page_by_page(harness: Driver) -> None
     await harness.home("q1q", "q15q", without="Newer questions")
 
 
-async def test_a_digest_whose_last_run_failed_says_so(harness: Driver) -> None:
-    harness.perplexity.lasting["/search"] = harness.perplexity.lasting["/v1/agent"] = json_reply({}, status=400)
-    await harness.answered("/pplx watch technology weekdays 9:00")
-    await harness.open_home("Your digests", without="failed")
-
-    await harness.press_home("digest_run")
-    await harness.wait_until_settled(2)
-
-    await harness.open_home("the last one failed, “Run now” tries again")
-
-
 async def recent(harness: Driver, text: str = "/ask why is it so") -> None:
     await harness.answered(text)
     await harness.wait_until_settled(1)
@@ -173,24 +161,6 @@ async def test_what_has_changed__the_earlier_answer_goes_along_as_data(harness: 
     assert "Begin with what has changed since" in sent[0]["content"]
     assert sent[-1]["content"].startswith("<message>")
     assert sent[-1]["content"].endswith("why is it so")
-
-
-@pytest.mark.parametrize(
-    ("channel", "compared"), [("deny a.example", False), ("allow c.example", False), ("deny c.example", True)]
-)
-async def test_what_has_changed__an_answer_from_sites_that_its_channel_no_longer_allows_is_not_sent(
-    harness: Driver, channel: str, compared: bool
-) -> None:
-    await recent(harness)
-    await harness.answered(f"/pplx settings channel {channel}")
-
-    await harness.press_home("more", "recheck")
-    await harness.wait_until_settled(3)
-
-    sent = json.dumps(harness.perplexity.requests[-1].json["input"])
-    assert ("<message>" in sent, "Example answer" in sent) == (compared, compared)
-    said = json.dumps([*harness.slack.shown.values()], ensure_ascii=False)
-    assert (EARLIER_NOT_ALLOWED in said) is not compared
 
 
 async def test_delete(harness: Driver, database: str) -> None:
@@ -280,16 +250,6 @@ async def test_stop(harness: Driver) -> None:
 
     await harness.home("Nothing yet", without='"Running"')
     harness.perplexity.release()
-
-
-async def test_a_digest_is_paused_and_resumed(harness: Driver) -> None:
-    await harness.answered("/pplx watch technology weekdays 9:00")
-    await harness.open_home("Your digests", "Pause", '"channel_id": "C1"')
-
-    await harness.press_home("digest_pause")
-    await harness.home("Resume", without='"Pause"')
-    await harness.press_home("digest_resume")
-    await harness.home("Pause", without='"Resume"')
 
 
 @pytest.fixture
