@@ -24,7 +24,7 @@ from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.workspaces import KEY, SECOND_KEY, Installations, many_workspaces
 
-pytestmark = pytest.mark.features("provider_keys", "data_requests", "deepdive")
+pytestmark = pytest.mark.features("checking", "data_requests", "deepdive", "provider_keys")
 
 RING = KeyRing.of(read_keys(KEY))
 APP_S, OWN = "pplx-test-key", "pplx-of-the-workspace"
