@@ -388,5 +388,8 @@ BREAKINGS: Sequence[Breaking] = (
     other_programs,
 )
 
-OF_BUDGETS: Sequence[Breaking] = (malformed_limits, nothing_to_spend, spent)
+OF_BUDGETS: Sequence[Breaking] = (nothing_to_spend, spent)
 """What the checks of budgets find."""
+
+OF_AUDIT_AND_BUDGETS: Sequence[Breaking] = (malformed_limits,)
+"""What the checks of both find."""

@@ -13,7 +13,7 @@ from bot.model.audit import AuditHealth
 from bot.web.metrics import Metrics
 from bot.web.server import HealthCheck, Server
 from bot.web.server import routes as health_routes
-from tests.bot.doctor.broken_setups import BREAKINGS, CANARY, OF_BUDGETS, SIGNING_SECRET, Breaking
+from tests.bot.doctor.broken_setups import BREAKINGS, CANARY, OF_AUDIT_AND_BUDGETS, OF_BUDGETS, SIGNING_SECRET, Breaking
 from tests.bot.doctor.conftest import Doctor
 from tests.driver import execute
 from tests.fakes import grok
@@ -212,7 +212,7 @@ async def test_a_misspelt_name_in_an_env_file_is_shown_with_the_likely_one(
 
 
 def test_every_golden_file_is_used() -> None:
-    cases = {"whole", *(breaking.__name__ for breaking in (*BREAKINGS, *OF_BUDGETS))}
+    cases = {"whole", *(breaking.__name__ for breaking in (*BREAKINGS, *OF_BUDGETS, *OF_AUDIT_AND_BUDGETS))}
 
     assert {path.stem for path in GOLDEN.iterdir()} == cases
 

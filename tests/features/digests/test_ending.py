@@ -155,24 +155,6 @@ async def test_a_digest_continues_when_its_owner_rejoins_the_channel(harness: Dr
     assert BUDGET in channel_posts(harness)[0].shown_text
 
 
-async def test_a_digest_whose_owner_may_not_ask_in_its_channel_stops_and_its_owner_is_notified(
-    harness: Driver, database: str
-) -> None:
-    await create_watch(harness)
-    await run(harness, BUDGET, settled=3, trigger="t2")
-    asked = len(harness.perplexity.requests)
-    await harness.ask("/pplx settings channel askers U2", trigger="t3")
-    await harness.wait_until_settled(4)
-    await clicks(harness, "run")
-    await harness.wait_until_settled(6)
-
-    (notice,) = direct_messages(harness)
-    assert "*Digest 1 (World: europe) has stopped.* In its channel only some people may ask me" in notice
-    assert len(channel_posts(harness)) == 1
-    assert len(harness.perplexity.requests) == asked
-    assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
-
-
 async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(harness: Driver, database: str) -> None:
     await create_watch(harness)
     await harness.ask("/pplx watch pause 1", trigger="t2")
