@@ -288,32 +288,3 @@ def test_a_network_that_never_answers__what_is_missing_is_told_soon_after_the_ot
             page.send("/ask which variable sets the port?")
 
             assert page.message_with("I’m offline.")
-
-
-def test_an_answer_is_shared_from_its_preview_by_keyboard(browser: WebDriver, database: str, artifacts: Path) -> None:
-    text = (
-        "## Costs\n\nA heat pump costs **less** to run. [1]\n\n"
-        "## Limits\n\n- Only below 55 °C. [2]\n- Not `all` houses.\n\n1. Measure\n2. Ask"
-    )
-    page = Page(browser=browser)
-    with running(database, with_key=True) as app:
-        app.perplexity.script("/v1/agent", stream_reply(*whole_stream(text)))
-        page.open(app.url)
-        page.send("/ask are heat pumps cheaper?")
-        page.message_with("Only below 55")
-        page.tab_back_to("Share")
-        page.key(Keys.ENTER)
-        modal = page.wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#modal[open]"))[0]
-        assert "shared by" in modal.text
-        browser.save_screenshot(str(artifacts / "app-share.png"))
-        page.key("Worth reading", Keys.TAB, Keys.TAB, Keys.SPACE)  # the second section
-        page.wait(lambda: "Only below 55" not in modal.text)
-        browser.save_screenshot(str(artifacts / "app-share-part.png"))
-        page.tab_to("Share")
-        page.key(Keys.ENTER)
-        shared = page.message_with("Worth reading")
-
-        assert "A heat pump costs less to run." in shared.text
-        assert "Only below 55" not in shared.text
-        assert page.links(shared) == [("[1]", "https://a.example/1"), ("a.example", "https://a.example/1")]
-        browser.save_screenshot(str(artifacts / "app-shared.png"))
