@@ -20,6 +20,7 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed, Identifier
 
 from bot.storage.questions import Pool
+from tests.fakes.kept_connections import KeptConnections
 
 MOST_BYTES = 1 << 20
 """How large a table may be, with what was deleted from it: a larger one would be slower than a new one."""
@@ -30,6 +31,7 @@ OTHERS_SECONDS = 0.1
 OTHERS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+        AND pid <> ALL({unused})
 """
 
 SCHEMA = """
@@ -81,6 +83,7 @@ class Databases:
     largest: Composed
     emptying: Composed
     admin: psycopg.Connection
+    kept: KeptConnections
     free: list[Copy] = field(default_factory=list)
 
     @classmethod
@@ -105,12 +108,14 @@ class Databases:
                     ]
                 ),
                 admin=admin,
+                kept=KeptConnections(admin.pgconn.host),
             )
-            try:
-                yield databases
-            finally:
-                for copy in databases.free:
-                    databases._drop(copy)
+            with databases.kept.used():
+                try:
+                    yield databases
+                finally:
+                    for copy in databases.free:
+                        databases._drop(copy)
 
     @contextmanager
     def lend(self) -> Iterator[str]:
@@ -130,6 +135,7 @@ class Databases:
         create = SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")
         self.admin.execute(create.format(Identifier(name), Identifier(self.template)))
         address = f"postgresql:///?{urlencode(conninfo_to_dict(self.server) | {'dbname': name})}"
+        self.kept.names.add(name)
         return Copy(name=name, address=address)
 
     def _empty(self, copy: Copy) -> bool:
@@ -137,7 +143,8 @@ class Databases:
         if copy.connection is None:
             copy.connection = psycopg.connect(copy.address, autocommit=True)
         end = time.monotonic() + OTHERS_SECONDS
-        while _value(copy.connection, SQL(OTHERS)):
+        others = SQL(OTHERS).format(unused=self.kept.processes(copy.address))
+        while _value(copy.connection, others):
             if time.monotonic() > end:
                 return False
             time.sleep(0.002)
@@ -147,6 +154,7 @@ class Databases:
         return True
 
     def _drop(self, copy: Copy) -> None:
+        self.kept.forget(copy.address)
         if copy.connection is not None:
             copy.connection.close()
         self.admin.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(copy.name)))

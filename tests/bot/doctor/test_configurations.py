@@ -17,6 +17,7 @@ from tests.bot.doctor.broken_setups import BREAKINGS, CANARY, OF_AUDIT_AND_BUDGE
 from tests.bot.doctor.conftest import Doctor
 from tests.driver import execute
 from tests.fakes import grok
+from tests.fakes.databases import Databases
 from tests.fakes.perplexity import KEY
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN
 from tests.fakes.slack_socket import FakeSlackSocket
@@ -66,7 +67,10 @@ async def test_each_fault_is_reported_with_its_fix(doctor: Doctor, breaking: Bre
         (READ_ONLY, "The database cannot be written to (ReadOnlySqlTransaction)."),
     ],
 )
-async def test_a_database_that_is_not_as_it_should_be(doctor: Doctor, statement: str, told: str) -> None:
+async def test_a_database_that_is_not_as_it_should_be(
+    doctor: Doctor, databases: Databases, statement: str, told: str
+) -> None:
+    databases.kept.forget(doctor.setup.database)  # what is set for a database is told to new connections
     await execute(doctor.setup.database, statement)
 
     assert told in " ".join((await doctor())[1].split())
