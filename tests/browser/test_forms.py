@@ -78,7 +78,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize("width", [1280, pytest.param(375, marks=pytest.mark.rare)])
 def test_every_form_and_the_help_by_mouse(browser: WebDriver, database: str, artifacts: Path, width: int) -> None:
     page = Page(browser=browser)
     forms = {line: title for line, title in FORMS.items() if is_here(f"{line} …")}

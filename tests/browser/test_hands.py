@@ -14,7 +14,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from slack_sdk.web.async_client import AsyncWebClient
 
 from fake_slack.workspace import DIRECT, GENERAL, TEAM_ID, USER_ID
-from tests.browser.hands import HANDS, Hand, held, reach
+from tests.browser.hands import HANDS, Hand, held, keyboard, mouse, reach, touch
 from tests.browser.page import Page
 from tests.fakes.dialogs import DialogApp
 from tests.fakes.playground_app import BOT_TOKEN, Site
@@ -198,9 +198,19 @@ CONTROLS: tuple[Callable[[Visitor], None], ...] = (
 )
 
 
-@pytest.mark.parametrize("width", [1280, 375])
+USUAL = ((mouse, 1280), (keyboard, 1280), (touch, 375))
+"""Which hand people use in a window of which width; `make rare` tries the others."""
+
+
 @pytest.mark.parametrize("control", CONTROLS)
-@pytest.mark.parametrize("hand", HANDS)
+@pytest.mark.parametrize(
+    ("hand", "width"),
+    [
+        pytest.param(hand, width, marks=[] if (hand, width) in USUAL else pytest.mark.rare)
+        for hand in HANDS
+        for width in (1280, 375)
+    ],
+)
 def test_it_is_used(browser: WebDriver, site: Site, hand: Hand, control: Callable[[Visitor], None], width: int) -> None:
     site.app.reply = DialogApp(site.origin).reply
     page = Page(browser=browser)

@@ -243,7 +243,7 @@ REPEATED = 20_000
 def test_a_page_full_of_a_cue_word_is_read_at_once(glue: str, step: int) -> None:
     slow = {
         word: took
-        for word in CUES[:: 3 * step**3]
+        for word in CUES[:: 3 if step == 1 else 600]
         for name in ("page", "title")
         if (took := seconds(HEARD[name], f"{word}{glue}" * REPEATED)) > 0.15
     }
@@ -254,7 +254,7 @@ def test_a_page_full_of_a_cue_word_is_read_at_once(glue: str, step: int) -> None
 @some_or_all
 @pytest.mark.parametrize("name", HEARD)
 def test_what_is_full_of_a_cue_word_is_read_in_linear_time(name: str, step: int) -> None:
-    for word in CUES[:: 25 * step**2]:
+    for word in CUES[:: 25 if step == 1 else 600]:
         for glue in ("", " "):
             assert_linear(HEARD[name], Shape("", f"{word}{glue}"))
 

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from itertools import islice
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -485,6 +486,17 @@ class LinkedPage:
         yield from of_messages(news_messages(_summary(["P"], (story,)), filters=Filters()), safe)
         file = result_file(answer, question="q", asked_at=AT)
         yield harms_of_markdown(file.content, safe, bare_hosts=False)
+
+
+every_third_or_all = pytest.mark.parametrize(
+    "step", [pytest.param(3, id="every third"), pytest.param(1, id="all", marks=pytest.mark.rare)]
+)
+"""Has a test fill a surface with every third of its texts, and in `make rare` with all."""
+
+
+def some_of(texts: Mapping[str, str], surface: str, step: int) -> dict[str, str]:
+    """Return every so-manieth text; the surfaces begin with different ones, so each text is on some of them."""
+    return dict(islice(texts.items(), list(SURFACES).index(surface) % step, None, step))
 
 
 def judged(surface: Surface, texts: Mapping[str, str], *, at_once: int = 6) -> dict[str, list[str]]:

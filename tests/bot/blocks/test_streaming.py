@@ -635,7 +635,7 @@ def test_a_text_of_which_nothing_is_final_is_not_read_anew_with_every_delta(repe
             streamed.feed(text[place : place + 50])
             take_all(streamed)
 
-    assert_linear(read, Shape("", repeated), short=4_000, long=16_000)
+    assert_linear(read, Shape("", repeated), short=2_000, long=8_000)
 
 
 @pytest.mark.parametrize("delta", [1, 4_096, 100_000])
@@ -656,5 +656,5 @@ def test_all_takes_together_take_time_in_proportion_to_the_answer(kind: str) -> 
             streamed.feed(text[place : place + 50])
             streamed.take()
 
-    written = answer_text(4_000) if kind == "sections" else text_of(kind, 4_000)
-    assert_linear(read, Shape("", written), short=4_000, long=16_000)
+    written = answer_text(2_000) if kind == "sections" else text_of(kind, 2_000)
+    assert_linear(read, Shape("", written), short=2_000, long=8_000)
