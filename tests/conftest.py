@@ -49,7 +49,7 @@ gc.disable()
 
 # How long one example takes is no finding: the machine may be busy. What must be fast has a test of its own. Few
 # examples are enough at every change, since `make rare` tries many.
-hypothesis.settings.register_profile("suite", deadline=None, max_examples=40)
+hypothesis.settings.register_profile("suite", deadline=None, max_examples=25)
 # For `make rare`, which may take longer than what runs at every change.
 hypothesis.settings.register_profile("many", hypothesis.settings.get_profile("suite"), max_examples=300)
 hypothesis.settings.load_profile("suite")
@@ -86,8 +86,19 @@ LONG = (
     "tests/end_to_end/test_odd_bodies.py",
     "tests/bot/streaming/test_long_streams.py",
     "tests/bot/worker/test_worker.py",
+    "tests/end_to_end/test_stream_crashes.py",
+    "tests/end_to_end/test_without_a_feature.py",
+    "tests/end_to_end/test_recorded_versions.py",
+    "tests/end_to_end/test_upgrades.py",
+    "tests/end_to_end/test_rates.py",
+    "tests/end_to_end/test_streaming.py",
+    "tests/end_to_end/test_stopping_hung.py",
+    "tests/features/home/test_home.py",
 )
-"""Files with a test that takes many seconds, by `--durations=40`: begun last, it would keep one process busy alone."""
+"""Files with a test that takes many seconds, by `--durations=40`, mostly of waiting.
+
+Begun last, they would keep one process waiting alone; begun first, others use the processor in the meantime.
+"""
 
 
 @pytest.hookimpl(trylast=True)  # after those that the markers leave out are gone
@@ -117,6 +128,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Collect the garbage of the tests, and of nothing that was there before them."""
     gc.freeze()
+    gc.set_threshold(20_000, 50, 100)  # to look often costs a twelfth of the suite's time
     gc.enable()
 
 
@@ -173,7 +185,8 @@ def _log_levels_are_restored() -> Iterator[None]:
     levels = [logger.level for logger in loggers]
     yield
     for logger, level in zip(loggers, levels, strict=True):
-        logger.setLevel(level)
+        if logger.level != level:  # setting it again would clear what each logger remembers of its level
+            logger.setLevel(level)
 
 
 @pytest.fixture(scope="session", autouse=True)
