@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from functools import cached_property
 
 from perplexity.figures.amounts import NUMBER, Amount, read_number
@@ -452,8 +452,9 @@ class Excerpt:
         amount = mine.amounts[0]
         if amount.unit == "month":
             return self.dates.counts_months(amount.value)
-        if amount.unit == "year" and amount.bare % 1 == Decimal("0.5"):
-            return self._has_plain(f"{int(amount.bare)} years") and self._has_plain("6 months")
+        years = amount.bare.to_integral_value(ROUND_FLOOR)  # a remainder of what is very large cannot be had
+        if amount.unit == "year" and amount.bare - years == Decimal("0.5"):
+            return self._has_plain(f"{years:f} years") and self._has_plain("6 months")
         if amount.unit not in _SECONDS:
             return False
         seconds, durations = amount.value * _SECONDS[amount.unit], self.dates.durations

@@ -168,12 +168,12 @@ def small_words(value: Decimal, *, in_words: bool) -> tuple[str, ...]:
 
     `in_words` says whether the sentence has the number in words.
     """
-    return _SMALL[int(value)][0 if in_words else 1] if value % 1 == 0 and value in _SMALL else ()
+    return _SMALL[int(value)][0 if in_words else 1] if value in _SMALL and value % 1 == 0 else ()
 
 
 def roman(value: Decimal) -> str:
     """Return a whole number from 1 to 69 in Roman digits; "" for any other number, and for 1 and 50 ("I" and "L")."""
-    return _ROMAN[int(value)] if value % 1 == 0 and value < len(_ROMAN) and value not in {1, 50} else ""
+    return _ROMAN[int(value)] if value < len(_ROMAN) and value % 1 == 0 and value not in {1, 50} else ""
 
 
 def listed(text: str) -> frozenset[int]:

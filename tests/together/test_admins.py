@@ -56,7 +56,7 @@ from bot.storage.questions import connection_pool
 from bot.views.admin_only import NOT_ADMIN, OPEN_PAGE, AllRows
 from bot.views.base import modal
 from fake_slack.limits import check_view
-from tests.driver import Driver, records
+from tests.driver import Driver, records, wait_for_rows
 from tests.fakes.listeners import returning
 from tests.fakes.slack import Fault
 
@@ -167,9 +167,9 @@ async def test_a_digest_is_stopped__its_owner_is_told_and_it_is_recorded(workspa
 
     await workspace.press_home(STOP_DIGEST)
 
-    await workspace.home(
-        "The digest is stopped, and I’ll tell its owner.", "digest.stop", "active", without=STOP_DIGEST
-    )
+    await workspace.home("The digest is stopped, and I’ll tell its owner.", without=STOP_DIGEST)
+    await wait_for_rows(database, "SELECT count(*) FROM audit WHERE what = 'digest.stop'", [(1,)])
+    await workspace.open_home("digest.stop", "active")
     posts = await workspace.slack.wait_for(before + 1)
     assert "An admin of this workspace stopped it." in posts[-1].shown_text
     entry = (await records(database, "SELECT * FROM audit WHERE what = 'digest.stop'"))[0]

@@ -571,6 +571,12 @@ def test_another_date_is_not_found(day: date, wrong: date, one: str, other: str)
     assert not_found(f"It opened on {DATES[one](wrong)}.", f"Opened: {DATES[other](day)}") != []
 
 
+@pytest.mark.parametrize("unit", ["years", "months", "hours", "%", "million", "times", ""])
+@pytest.mark.parametrize("number", ["1E40", "1.5E40", "10^99", "9" * 28 + ".5"])
+def test_what_is_very_large_can_be_checked(number: str, unit: str) -> None:
+    assert not_found(f"It lasted {number} {unit}.", f"It lasted {number} {unit}.") == []
+
+
 PIECES_WORDS = (
     "0 00 1 5 12 0:30,5 300 2024 1.5 1,000 0/5 1/2 ½ ٣ 9999999999999999999999999999 10^99 1E40 % $ € million mg h min "
     "Trillionen dozen hundred half third in of and a to years ’25 FY Q3 May Mai - – / : . , × hours cents İ ß zwölf"
