@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import ROUND_FLOOR, Decimal
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 from perplexity.figures.amounts import NUMBER, Amount, read_number
 from perplexity.figures.computed import Computed, adds, compares
@@ -156,9 +156,10 @@ class Excerpt:
                 found.append((number.start, number.amounts[0]))
         return Computed([amount for _, amount in sorted(found, key=lambda one: one[0])], [*years])
 
-    def contains(self, written: str) -> bool:
-        """Return whether the text has the words `written`, other than inside a longer number or word."""
-        return contains(self.text, written)
+    @cached_property
+    def contains(self) -> Callable[[str], bool]:
+        """Whether the text has some words, other than inside a longer number or word; an answer may repeat them."""
+        return cache(partial(contains, self.text))
 
     def _has_words(self, words: Sequence[str]) -> bool:
         """Return whether the text in lower case contains one of `words`, also inside a longer word."""
