@@ -571,10 +571,10 @@ def test_another_date_is_not_found(day: date, wrong: date, one: str, other: str)
     assert not_found(f"It opened on {DATES[one](wrong)}.", f"Opened: {DATES[other](day)}") != []
 
 
-@pytest.mark.parametrize("unit", ["years", "months", "hours", "%", "million", "times", ""])
-@pytest.mark.parametrize("number", ["1E40", "1.5E40", "10^99", "9" * 28 + ".5"])
-def test_what_is_very_large_can_be_checked(number: str, unit: str) -> None:
-    assert not_found(f"It lasted {number} {unit}.", f"It lasted {number} {unit}.") == []
+@pytest.mark.parametrize("number", ["1E40", "1.5E40", "-1E40", "10^99"])
+@pytest.mark.parametrize("unit", ["years", "months", "hours", "%", "million"])
+def test_what_is_very_large_is_looked_for(number: str, unit: str) -> None:
+    assert not_found(f"It lasted {number} {unit}.", "It lasted 2 years and 6 months.") != []
 
 
 PIECES_WORDS = (
