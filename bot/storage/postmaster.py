@@ -255,9 +255,13 @@ def _server_user(pgdata: Path) -> _ServerUser:
 
 def _system_user() -> _ServerUser:
     """Return `SYSTEM_USER`, the user that runs the server for root; create this user if it does not exist."""
+    import fcntl
     import pwd
 
+    folder = os.open("/etc", os.O_RDONLY)
     try:
+        # Processes that create the user at once undo each other's work for a moment, in which initdb finds no user.
+        fcntl.flock(folder, fcntl.LOCK_EX)
         entry = pwd.getpwnam(SYSTEM_USER)
     except KeyError:
         try:
@@ -269,6 +273,8 @@ def _system_user() -> _ServerUser:
                 f"the embedded Postgres does not run as root, and no user {SYSTEM_USER} can be made for it. Run the app"
                 " as an ordinary user, or set DATABASE_URL"
             ) from None
+    finally:
+        os.close(folder)
     return _ServerUser(uid=entry.pw_uid, gid=entry.pw_gid)
 
 

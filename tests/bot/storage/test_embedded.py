@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,10 +16,12 @@ import psutil
 import psycopg
 import pytest
 
+from bot.storage import postmaster
 from bot.storage.embedded import NoEmbeddedServer, embedded_server
+from bot.storage.postmaster import Postmaster, ServerFailed
 
 
-def postmaster(data: Path) -> int:
+def server_of(data: Path) -> int:
     return int((data / "postgres" / "postmaster.pid").read_text().split("\n", 1)[0])
 
 
@@ -33,7 +36,7 @@ def runs(pid: int) -> bool:
 def test_it_serves_and_stops_with_its_last_user(data_dir: Path) -> None:
     with embedded_server(data_dir) as conninfo, psycopg.connect(conninfo) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
-        pid = postmaster(data_dir)
+        pid = server_of(data_dir)
 
     assert not runs(pid)
 
@@ -44,7 +47,7 @@ def test_after_a_kill_9_the_next_start_takes_over_and_stops_it(data_dir: Path) -
         "with embedded_server(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
     )
     killed = subprocess.run([sys.executable, "-c", program, str(data_dir)], check=False, capture_output=True)
-    left_behind = postmaster(data_dir)
+    left_behind = server_of(data_dir)
     running = runs(left_behind)
 
     with embedded_server(data_dir):
@@ -52,6 +55,28 @@ def test_after_a_kill_9_the_next_start_takes_over_and_stops_it(data_dir: Path) -
 
     assert (killed.returncode, running, handles) == (-9, True, [os.getpid()])
     assert not runs(left_behind)
+
+
+def test_as_root_those_that_start_at_once_create_the_user_of_the_server_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, log = tmp_path / "useradd", tmp_path / "log"
+    program.write_text(f"#!/bin/sh\necho begun >> {log}\nsleep 0.1\necho ended >> {log}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(postmaster, "SYSTEM_USER", "no-user-of-this-name")
+
+    def start(number: int) -> str:
+        with pytest.raises(ServerFailed) as failed:
+            Postmaster(pgdata=tmp_path / str(number), stopping=lambda: False).start()
+        return str(failed.value)
+
+    with ThreadPoolExecutor() as threads:
+        told = [*threads.map(start, range(3))]
+
+    assert log.read_text().split() == ["begun", "ended"] * 3
+    assert all("no user no-user-of-this-name can be made for it" in one for one in told)
 
 
 def test_a_pid_file_of_another_program_is_not_believed(data_dir: Path) -> None:
@@ -87,7 +112,7 @@ def test_broken_files_do_not_stop_the_start(data_dir: Path) -> None:
 
         with embedded_server(data_dir) as conninfo, psycopg.connect(conninfo) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
-            pid = postmaster(data_dir)
+            pid = server_of(data_dir)
         assert not runs(pid), (listed, number)
 
 
@@ -97,12 +122,12 @@ def test_a_pid_file_that_is_cut_while_the_server_runs_does_not_stop_the_next_sta
         "with embedded_server(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", program, str(data_dir)], check=False, capture_output=True)
-    left_behind = postmaster(data_dir)
+    left_behind = server_of(data_dir)
     (data_dir / "postgres" / "postmaster.pid").write_text("")
 
     with embedded_server(data_dir) as conninfo, psycopg.connect(conninfo) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
-        assert postmaster(data_dir) != left_behind
+        assert server_of(data_dir) != left_behind
     assert not runs(left_behind)
 
 
@@ -177,7 +202,7 @@ def test_a_data_folder_that_cannot_be_used_is_named(data_dir: Path, below: str) 
 def test_the_server_is_started_again_when_it_died(data_dir: Path) -> None:
     with embedded_server(data_dir) as conninfo:
         for _ in range(2):
-            killed = postmaster(data_dir)
+            killed = server_of(data_dir)
             os.kill(killed, signal.SIGKILL)
             end = time.monotonic() + 10
             while True:
@@ -188,7 +213,7 @@ def test_the_server_is_started_again_when_it_died(data_dir: Path) -> None:
                 except psycopg.OperationalError:
                     assert time.monotonic() < end
                     time.sleep(0.05)
-            assert postmaster(data_dir) != killed
+            assert server_of(data_dir) != killed
 
 
 def test_the_server_gets_none_of_the_apps_secrets(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,4 +222,4 @@ def test_the_server_gets_none_of_the_apps_secrets(data_dir: Path, monkeypatch: p
 
     with embedded_server(data_dir) as conninfo, psycopg.connect(conninfo) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
-        assert "SLACK_BOT_TOKEN" not in psutil.Process(postmaster(data_dir)).environ()
+        assert "SLACK_BOT_TOKEN" not in psutil.Process(server_of(data_dir)).environ()
