@@ -288,8 +288,9 @@ def write_arguments(options: Iterable[tuple[Option, str]], text: str) -> str:
     pieces = [_write_option(option, value) for option, value in given]
     text = unescape_slack(_as_sent(text)).strip()
     wanted = Arguments(text=text, options={option.name: (value,) for option, value in given})
-    # After two dashes, a text that looks like an option is text.
-    for dashes in ([], ["--"]) if not is_help_request(text) else (["--"],):
+    # After two dashes, a text that looks like an option of any command is text.
+    like_option = any(_LONG.fullmatch(word) or _SHORT.fullmatch(word) for word in text.split())
+    for dashes in ([], ["--"]) if not (like_option or is_help_request(text)) else (["--"],):
         line = _as_sent(" ".join([*pieces, *dashes, text]))
         with suppress(UsageError):
             if parse_options(line, parser) == wanted:

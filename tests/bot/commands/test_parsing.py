@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.commands.base import Option
@@ -238,6 +238,7 @@ VALUED, FLAG = Option(name="--lang", value="en,de", help="x"), Option(name="--pu
 @given(
     st.text(alphabet=st.sampled_from("ab -—\"'`,=<>&;#@\n\u00a0“”"), max_size=30), st.text(max_size=12), st.booleans()
 )
+@example("why; —a", "", False)  # which is the beginning of an option that is not given
 def test_what_is_written_is_parsed_as_the_same_options_and_text(text: str, value: str, public: bool) -> None:
     given_options = [(VALUED, value)] * bool(value.split()) + [(FLAG, "")] * public
     if "`" in value and set(DOUBLE_QUOTES) & set(value):
