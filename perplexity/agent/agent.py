@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from functools import partial
+from functools import cache, partial
 from typing import Protocol, Self
 from urllib.parse import urlsplit
 
-from httpx2 import URL, AsyncClient, AsyncHTTPTransport, Limits, Request, Timeout
+from httpx2 import URL, AsyncClient, AsyncHTTPTransport, Limits, Request, Timeout, create_ssl_context
 from openai import AsyncOpenAI
 from pydantic_ai import Agent, RunContext, capture_run_messages
 from pydantic_ai import Tool as AgentTool
@@ -236,13 +236,16 @@ async def _note_request(request: Request) -> None:
         await log.record(request.url.host, request.url.path, (await request.aread()).decode())
 
 
+_trusted = cache(create_ssl_context)  # to read the authorities takes 40 ms
+
+
 def _own_client(base_url: str, ca_bundle: str) -> AsyncClient:
     """Return a client with the proxy of this package's other requests; none if `base_url` is on this machine.
 
     The client keeps no idle connections, because pydantic-ai does not close a client that it is given.
     """
-    limits = Limits(max_keepalive_connections=0)
-    transport = AsyncHTTPTransport(verify=tls_context(ca_bundle) or True, proxy=proxy_for(base_url), limits=limits)
+    limits, tls = Limits(max_keepalive_connections=0), tls_context(ca_bundle) or _trusted()
+    transport = AsyncHTTPTransport(verify=tls, proxy=proxy_for(base_url), limits=limits)
     return create_async_httpx2_client(transport=transport)
 
 
