@@ -21,7 +21,7 @@ from bot.blocks.sources import link_url
 from perplexity.citations import (
     BETWEEN,
     CitedText,
-    SourceIndex,
+    Reference,
     index_sources,
     number_citations,
     references,
@@ -339,9 +339,9 @@ def find_final(
     limit = min(_blocks_end(document, line), unfinished(document), _spaced_formula(document), _code_begins(document))
     unfinished_line = _masked(document, line)
     limit = min(limit, line + min(_bracket_begins(unfinished_line), _emphasis_begins(unfinished_line)))
-    known = index_sources(sources)
-    limit = limit if is_finished else min(limit, _unknown_reference(document, known, sources))
-    limit, spans = _before_references(document, known, limit)
+    found = references(document, index_sources(sources))
+    limit = limit if is_finished else min(limit, _unknown_reference(document, found, sources))
+    limit, spans = _before_references(text, found, limit)
     spans += [match.span() for match in _URL.finditer(text, start)]
     kept = _merged([*spans, *_stretches(document, RegionKind.SPAN, RegionKind.MATH)])
     code = _stretches(document, RegionKind.FENCE, RegionKind.INDENTED)
@@ -559,26 +559,25 @@ def _emphasis_begins(text: str) -> int:
     return found
 
 
-def _unknown_reference(document: Document, known: SourceIndex, sources: Sequence[Source]) -> int:
+def _unknown_reference(document: Document, found: Sequence[Reference], sources: Sequence[Source]) -> int:
     """Return the start of the first marker without a known source; while no source is known, links count as markers."""
     places = [
         start
-        for start, _, meaning in references(document, known)
+        for start, _, meaning in found
         if meaning.dangling or (meaning.moved and number_citations(meaning.text, sources).dangling)
     ]
     if not sources:
-        places += [start for start, _, _ in unknown_links(document, known)]
+        places += [start for start, _, _ in unknown_links(document, index_sources(sources))]
     return min(places, default=len(document.text))
 
 
-def _before_references(document: Document, known: SourceIndex, limit: int) -> tuple[int, list[Span]]:
+def _before_references(text: str, found: Sequence[Reference], limit: int) -> tuple[int, list[Span]]:
     """Return the end of the text whose references are final, and the stretches in which the text may not be cut.
 
     This end is `limit`, or the start of a reference before `limit` that later text may change. The stretches are the
     references, and the gaps between neighbouring references.
     """
-    text = document.text
-    places = [(start, end) for start, end, _ in references(document, known) if start < limit]
+    places = [(start, end) for start, end, _ in found if start < limit]
     for start, end in reversed(places):
         if end < limit and (not BETWEEN.fullmatch(text, end, limit) or text.startswith("\n", limit)):
             break
