@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -69,7 +69,7 @@ def _servers_folder() -> Path | None:
         return None
 
 
-TOGETHER = {"tests/browser", "tests/packaging"}
+TOGETHER = ("tests/browser/", "tests/packaging/")
 """Folders whose tests share what takes seconds to make: a browser (as those of features in `test_page*.py` do), an
 environment with the wheel."""
 
@@ -101,6 +101,21 @@ Begun last, they would keep one process waiting alone; begun first, others use t
 """
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Have each process read a folder from another place on, so that it compiles what no other process has.
+
+    `pytest_collection_modifyitems` decides what is run when.
+    """
+    report = yield
+    if isinstance(collector, pytest.Dir) and (worker := getattr(collector.config, "workerinput", None)):
+        first = int(worker["workerid"].removeprefix("gw")) * len(report.result) // worker["workercount"]
+        report.result = [*report.result[first:], *report.result[:first]]
+    return report
+
+
 @pytest.hookimpl(trylast=True)  # after those that the markers leave out are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mix the files, so that each process gets its share of those that take long; the order within a file stays.
@@ -108,12 +123,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Those of `TOGETHER` are what the first process begins with, as the others take over what it has no time for; those
     of `LONG` are what the others begin with. `--dist=worksteal` gives each process as many tests that follow another.
     """
-    files: dict[Path, list[pytest.Item]] = {}
+    files: dict[str, list[pytest.Item]] = {}
     for item in items:
-        files.setdefault(item.path.relative_to(config.rootpath), []).append(item)
-    mixed = sorted(files, key=lambda path: crc32(str(path).encode()))
-    together = [path for path in mixed if path.parent.as_posix() in TOGETHER or path.name.startswith("test_page")]
-    long = [path for name in LONG if (path := Path(name)) in files]
+        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    mixed = sorted(files, key=lambda path: crc32(path.encode()))
+    together = [path for path in mixed if path.startswith(TOGETHER) or "/test_page" in path]
+    long = [path for path in LONG if path in files]
     rest = iter([item for path in mixed if path not in {*together, *long} for item in files[path]])
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
     total = len(items)
