@@ -272,7 +272,6 @@ def test_a_line_that_cannot_be_sent_is_reported_and_kept(browser: WebDriver) -> 
 
 def test_the_page_calls_only_its_own_server_and_logs_no_error(page: Page, site: Site) -> None:
     page.log("browser")
-    page.log("performance")
     page.open(site.address)
     for line in ("/search bees", "/ask passages", "/ask hostile", "/ask all"):
         page.send(line)
