@@ -76,7 +76,7 @@ def test_every_command_is_of_a_kind_that_is_tried() -> None:
 
 @pytest.mark.parametrize("line", of("make"), ids=str)
 def test_make_knows_the_target(line: Line) -> None:
-    command, environment = ["make", "-n", *line.words[1:]], {**os.environ, "LC_ALL": "C"}
+    command, environment = ["make", "-n", *line.words[1:]], {**os.environ, "LC_ALL": "C", "PYTHON": "python3"}
     told = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
 
     # A word that only names a file is a target of make's, too, and does nothing.

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+from collections.abc import Mapping, Sequence
 from email.message import Message
 from email.parser import Parser
 from importlib.metadata import packages_distributions
@@ -113,10 +114,15 @@ def test_an_environment_for_checks_can_build_without_fetching_anything() -> None
     assert set(PROJECT["build-system"]["requires"]) <= set(PROJECT["project"]["optional-dependencies"]["dev"])
 
 
+@pytest.fixture(scope="module")
+def owners() -> Mapping[str, Sequence[str]]:
+    """Which distributions each module that can be imported belongs to."""
+    return packages_distributions()
+
+
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_an_extra_brings_the_modules_that_are_looked_for(extra: str) -> None:
+def test_an_extra_brings_the_modules_that_are_looked_for(extra: str, owners: Mapping[str, Sequence[str]]) -> None:
     brings = {canonicalize_name(Requirement(text).name) for text in PROJECT["project"]["optional-dependencies"][extra]}
-    owners = packages_distributions()
     looked_for = {canonicalize_name(owner) for module in EXTRAS[extra] for owner in owners[module]}
     # What one of its packages brings along is looked for as well; the data of time zones are never imported.
     along = {"agent": {"openai"}}.get(extra, set())
