@@ -13,6 +13,7 @@ import pytest
 from tests.benchmarks import client, imports, neighbours, question, rendering
 from tests.benchmarks.__main__ import PAGE, line, main, page
 from tests.benchmarks.measure import Figure, compare
+from tests.rare import one_in
 
 
 def figure(measured: float, *, at_least: bool = False) -> Figure:
@@ -135,7 +136,9 @@ FEW_REQUESTS = dict.fromkeys(client.REQUESTS, client.TOGETHER)
 
 @pytest.mark.parametrize(
     "measure",
-    [partial(client.figures, requests=FEW_REQUESTS), partial(rendering.figures, kinds=["code"], together=4_000)],
+    one_in(
+        2, [partial(client.figures, requests=FEW_REQUESTS), partial(rendering.figures, kinds=["code"], together=4_000)]
+    ),
     ids=["client", "rendering"],
 )
 async def test_benchmark__measures(measure: Callable[[int], Awaitable[list[Figure]]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import cycle, product
 from typing import Any
 
 import pytest
@@ -199,16 +200,18 @@ CONTROLS: tuple[Callable[[Visitor], None], ...] = (
 
 
 USUAL = ((mouse, 1280), (keyboard, 1280), (touch, 375))
-"""Which hand people use in a window of which width; `make rare` tries the others."""
+"""Which hand people use in a window of which width."""
+AT_EACH_CHANGE = {(use_an_answer, *usual) for usual in USUAL} | {
+    (control, *usual) for control, usual in zip(CONTROLS, cycle(USUAL), strict=False)
+}
+"""Each hand uses an answer, and each of the others is used by one hand; `make rare` tries all."""
 
 
-@pytest.mark.parametrize("control", CONTROLS)
 @pytest.mark.parametrize(
-    ("hand", "width"),
+    ("control", "hand", "width"),
     [
-        pytest.param(hand, width, marks=[] if (hand, width) in USUAL else pytest.mark.rare)
-        for hand in HANDS
-        for width in (1280, 375)
+        pytest.param(*case, marks=[] if case in AT_EACH_CHANGE else pytest.mark.rare)
+        for case in product(CONTROLS, HANDS, (1280, 375))
     ],
 )
 def test_it_is_used(browser: WebDriver, site: Site, hand: Hand, control: Callable[[Visitor], None], width: int) -> None:

@@ -29,6 +29,7 @@ from tests.fakes.private_ca import PrivateCA
 from tests.fakes.process import KEPT, READY_SECONDS
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.fakes.slack_socket import FakeSlackSocket
+from tests.rare import one_in
 
 ALLOWED = "INSERT INTO workspace_settings (team_id, settings) VALUES ('T1', '{\"files\": true}')"
 
@@ -88,7 +89,7 @@ async def test_socket_mode_connects(
     assert socket.url.startswith("wss://")
 
 
-@pytest.mark.parametrize("where", ["environment", ".env", "nowhere"])
+@pytest.mark.parametrize("where", one_in(3, ["environment", ".env", "nowhere"]))
 async def test_the_doctor_says_what_to_set(
     where: str, slack: FakeSlack, perplexity: FakePerplexity, authority: PrivateCA, tmp_path: Path
 ) -> None:

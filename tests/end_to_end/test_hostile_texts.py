@@ -16,6 +16,7 @@ from tests.driver import Driver
 from tests.fakes.answers import whole_stream
 from tests.fakes.news_answers import text_reply
 from tests.fakes.perplexity import stream_reply
+from tests.rare import one_in
 
 MOST_SECONDS = 0.25
 MOST_COMPUTED_SECONDS = 1.0
@@ -84,7 +85,7 @@ async def _watch(busy: list[float]) -> None:
         busy.append(-before + (before := time.thread_time()))
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", one_in(4, ANSWERS))
 async def test_an_answer_that_is_slow_to_render_stops_nothing_else(harness: Driver, name: str) -> None:
     async def asked(turn: int) -> None:
         harness.perplexity.script("/v1/agent", text_reply(ANSWERS[name]))
@@ -94,7 +95,7 @@ async def test_an_answer_that_is_slow_to_render_stops_nothing_else(harness: Driv
     await assert_answers(harness, asked)
 
 
-@pytest.mark.parametrize("name", STREAMED)
+@pytest.mark.parametrize("name", one_in(3, STREAMED))
 async def test_an_answer_that_is_slow_to_read_while_it_is_written_stops_nothing_else(
     harness: Driver, name: str
 ) -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +27,7 @@ from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.ports import free_port
 from tests.fakes.process import DEVELOPMENT, KEPT, Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
+from tests.rare import one_in
 
 MOMENTS = (0.05, 0.6, 1.2, 2.0)
 """Seconds after the start: while Python starts, while imports run, while Postgres is made and started, afterwards."""
@@ -119,7 +121,7 @@ def start(data_dir: Path, tmp_path: Path) -> Iterator[Starter]:
 
 
 @pytest.mark.parametrize("group", [False, pytest.param(True, marks=pytest.mark.rare)], ids=["process", "group"])
-@pytest.mark.parametrize("seconds", MOMENTS)
+@pytest.mark.parametrize("seconds", one_in(4, MOMENTS, first=2))
 async def test_sigterm_at_any_moment_leaves_no_server_and_the_next_start_works(
     start: Starter, seconds: float, group: bool
 ) -> None:
@@ -138,8 +140,9 @@ async def test_sigterm_at_any_moment_leaves_no_server_and_the_next_start_works(
     assert set(codes) <= ({0, -signal.SIGTERM} if seconds < 0.6 else {0}), start.printed()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("command", ["run", "worker", "migrate"])
+@pytest.mark.parametrize(
+    ("command", "number"), one_in(3, product(["run", "worker", "migrate"], [signal.SIGTERM, signal.SIGINT]))
+)
 async def test_every_command_stops_cleanly(start: Starter, command: str, number: signal.Signals) -> None:
     slack = {} if command == "migrate" else {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_SIGNING_SECRET": SIGNING_SECRET}
     process = start(command, SLACK_API_URL="http://127.0.0.1:9/api/", **slack)
@@ -155,7 +158,7 @@ async def test_every_command_stops_cleanly(start: Starter, command: str, number:
     assert "Traceback" not in start.printed()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", one_in(2, [signal.SIGTERM, signal.SIGINT]))
 def test_a_signal_that_arrives_when_the_command_is_done_changes_nothing(database: str, number: signal.Signals) -> None:
     """Python runs `atexit` after the command and before it resets its own handlers."""
     environment = {name: os.environ[name] for name in KEPT if name in os.environ}

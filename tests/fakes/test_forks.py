@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.forks import ROOT, ForkedProcess, can_fork
 from tests.fakes.process import KEPT, Process
+from tests.rare import one_in
 
 
 async def printed(process: asyncio.subprocess.Process | ForkedProcess) -> tuple[int, str, str]:
@@ -24,12 +25,15 @@ async def printed(process: asyncio.subprocess.Process | ForkedProcess) -> tuple[
 
 @pytest.mark.parametrize(
     ("arguments", "settings", "code"),
-    [
-        (["manifest", "--url", "https://a.example"], {"COMMAND_PREFIX": "x"}, 0),
-        (["run", "--fast"], {}, 2),
-        (["worker"], {"PORT": "many"}, 2),
-        (["ask", "why"], {"PERPLEXITY_API_KEY": "two words"}, 2),
-    ],
+    one_in(
+        2,
+        [
+            (["manifest", "--url", "https://a.example"], {"COMMAND_PREFIX": "x"}, 0),
+            (["run", "--fast"], {}, 2),
+            (["worker"], {"PORT": "many"}, 2),
+            (["ask", "why"], {"PERPLEXITY_API_KEY": "two words"}, 2),
+        ],
+    ),
     ids=["manifest", "usage", "settings", "perplexity"],
 )
 async def test_it_prints_and_exits_like_one_that_an_interpreter_starts(

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -29,6 +30,7 @@ from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.ports import free_port
 from tests.fakes.service import FakeService, Fault, json_reply
+from tests.rare import one_in
 
 PATHS = ("/v1/agent", "/chat/completions", "/llm/context")
 OWN_WORDS = (PERPLEXITY, OPENROUTER, BRAVE)
@@ -179,8 +181,7 @@ async def test_one_question_shares_its_retries_and_its_asker_is_told_soon(fault:
     assert len(error.attempts) == length
 
 
-@pytest.mark.parametrize("length", [1, 2, 3])
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("fault", "length"), one_in(3, product(FAULTS, [1, 2, 3]), first=2))
 async def test_of_30_at_once_each_makes_two_calls_a_service_at_most(fault: str, length: int) -> None:
     async with down(FAULTS[fault][0], length) as chain:
         await chain.ask_at_once(30)
@@ -212,8 +213,7 @@ async def test_services_that_hang_are_called_once_and_given_up_at_the_deadline(l
     assert {attempt.error_class for error, _ in chain.told for attempt in error.attempts} == {"TimedOut"}
 
 
-@pytest.mark.parametrize("length", [1, 2, 3])
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("fault", "length"), one_in(3, product(FAULTS, [1, 2, 3]), first=2))
 async def test_who_asks_while_every_service_rests_is_told_at_once_when_it_is_asked_again(
     fault: str, length: int
 ) -> None:

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -26,6 +27,7 @@ from tests.fakes import renderer
 from tests.fakes.hostile_text import SCRAPS, wild
 from tests.fakes.linear import Shape, assert_linear, some_or_all
 from tests.fakes.renderer import LIVE, links
+from tests.rare import one_in
 
 SOURCES = (
     Source(number=1, title="One", url="https://docs.python.org/3.14/whatsnew/3.14.html"),
@@ -217,7 +219,7 @@ def test_nothing_becomes_live_wherever_a_hostile_text_is_cut(name: str) -> None:
         assert_harmless(now)
 
 
-@pytest.mark.parametrize("name", SCRAPS_IN_TEXT)
+@pytest.mark.parametrize("name", one_in(3, SCRAPS_IN_TEXT))
 def test_nothing_becomes_live_wherever_a_scrap_is_cut(name: str) -> None:
     text = SCRAPS_IN_TEXT[name]
     seen: set[str] = set()
@@ -303,7 +305,7 @@ def test_nothing_that_is_shown_of_a_thousand_answers_is_taken_back(text: str, st
     assert_nothing_is_taken_back(text, step, known_from)
 
 
-@pytest.mark.parametrize("name", ORDINARY)
+@pytest.mark.parametrize("name", one_in(3, ORDINARY))
 def test_the_first_sentences_end_with_one(name: str) -> None:
     text = ORDINARY[name]
     streamed = StreamedText()
@@ -338,7 +340,7 @@ def test_the_first_sentences_are_whole(text: str, shown: str) -> None:
     assert streamed.first_sentences() == shown
 
 
-@pytest.mark.parametrize("name", ["heat pump", "numbers", "Japanese", "links"])
+@pytest.mark.parametrize("name", one_in(4, ["heat pump", "numbers", "Japanese", "links"]))
 def test_no_marker_is_shown_before_its_source_is_known(name: str) -> None:
     text = ORDINARY[name]
     for place in range(0, len(text), 11):
@@ -627,7 +629,7 @@ NOT_FINAL = ["`", "*", "[", "[a](", "|", "| a | b |\n", "\n", "<", "&", "\ud83d"
 """What no clause ends in, however often it is repeated."""
 
 
-@pytest.mark.parametrize("repeated", NOT_FINAL)
+@pytest.mark.parametrize("repeated", one_in(3, NOT_FINAL))
 def test_a_text_of_which_nothing_is_final_is_not_read_anew_with_every_delta(repeated: str) -> None:
     def read(text: str) -> None:
         streamed = StreamedText()
@@ -638,8 +640,13 @@ def test_a_text_of_which_nothing_is_final_is_not_read_anew_with_every_delta(repe
     assert_linear(read, Shape("", repeated), short=2_000, long=8_000)
 
 
-@pytest.mark.parametrize("delta", [1, 4_096, 100_000])
-@pytest.mark.parametrize("repeated", [*NOT_FINAL, "word ", "One. Two, three.\n\n", "  - a\n", "> a. b\n", "[1] a. "])
+@pytest.mark.parametrize(
+    ("repeated", "delta"),
+    one_in(
+        4,
+        product([*NOT_FINAL, "word ", "One. Two, three.\n\n", "  - a\n", "> a. b\n", "[1] a. "], [1, 4_096, 100_000]),
+    ),
+)
 def test_an_extreme_text_is_shown_to_its_end(repeated: str, delta: int) -> None:
     text = (repeated * 10_000)[: 600 if delta == 1 else 10_000]
     streamed, shown = stream([text[place : place + delta] for place in range(0, len(text), delta)])
@@ -647,7 +654,7 @@ def test_an_extreme_text_is_shown_to_its_end(repeated: str, delta: int) -> None:
     assert assert_final(streamed, shown[-1], text)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "sections"])
+@pytest.mark.parametrize("kind", one_in(4, [*KINDS, "sections"]))
 def test_all_takes_together_take_time_in_proportion_to_the_answer(kind: str) -> None:
     def read(text: str) -> None:
         streamed = StreamedText()

@@ -29,6 +29,7 @@ from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity, stream_reply
 from tests.fakes.service import FakeService
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault, refusal
+from tests.rare import one_in
 
 CHANNEL = "C1"
 BOLD = re.compile(r"\*\*([^*]+)\*\*")
@@ -345,7 +346,7 @@ def only_slack(world: World) -> None:
     world.slack.workspace.refused["blocks.validate"] = "unknown_method"
 
 
-@pytest.mark.parametrize(("method", "number", "served"), MOMENTS)
+@pytest.mark.parametrize(("method", "number", "served"), one_in(3, MOMENTS))
 async def test_what_a_killed_run_leaves_is_deleted_by_the_next(
     world: World, method: str, number: int, served: bool
 ) -> None:

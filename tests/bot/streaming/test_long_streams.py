@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
@@ -16,6 +16,7 @@ from tests.fakes.live_answers import LiveWorkspace
 from tests.fakes.recordings import Recording, recorded
 from tests.fakes.slack import Post
 from tests.fakes.time import run_in_virtual_time
+from tests.rare import one_in
 
 ELEVEN_MINUTES = 660.0
 BELOW = (context("Perplexity · 11 min"),)
@@ -61,8 +62,11 @@ def check(streams: list[Stream], recording: Recording) -> None:
     assert all(one.markdown.count("```") % 2 == 0 for one in streams)
 
 
-@pytest.mark.parametrize("text", [PARAGRAPHS, CODE, LIST], ids=["paragraphs", "code", "list"])
-@pytest.mark.parametrize("silent", [(0.0, 0.0), (100.0, 260.0), (230.0, 480.0)], ids=["even", "pause", "long-pause"])
+@pytest.mark.parametrize(
+    ("text", "silent"),
+    one_in(4, product([PARAGRAPHS, CODE, LIST], [(0.0, 0.0), (100.0, 260.0), (230.0, 480.0)])),
+    ids=map("-".join, product(["paragraphs", "code", "list"], ["even", "pause", "long-pause"])),
+)
 def test_a_stream_of_eleven_minutes_rolls_over(text: str, silent: tuple[float, float]) -> None:
     recording = written(text, seconds=ELEVEN_MINUTES, silent=silent)
 
@@ -103,7 +107,7 @@ def test_a_stop_between_two_rollovers_keeps_the_text_of_each_message(
     assert not any(word in post.shown_text for post in shown for word in ('"stop"', "plan", "Searching"))
 
 
-@pytest.mark.parametrize("seconds", [20.0, 300.0])
+@pytest.mark.parametrize("seconds", one_in(2, [20.0, 300.0]))
 def test_a_text_longer_than_a_message_goes_on_in_the_next(seconds: float) -> None:
     recording = written(LONG, seconds=seconds)
 

@@ -19,6 +19,7 @@ from bot.streaming.live import USES_BEFORE_END
 from tests.fakes.live_answers import LiveWorkspace
 from tests.fakes.recordings import BEGINS, recorded, written
 from tests.fakes.time import run_in_virtual_time
+from tests.rare import one_in
 
 log = logging.getLogger(__name__)
 
@@ -118,8 +119,9 @@ REFUSED = Retryable(error="ClientConnectorError")
 TAKEN = Sent()
 
 
-@pytest.mark.parametrize("results", [*product([TAKEN, BUSY, DOWN, RESET, REFUSED], repeat=3)])
-@pytest.mark.parametrize("before", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("before", "results"), one_in(4, product([0, 1, 2], product([TAKEN, BUSY, DOWN, RESET, REFUSED], repeat=3)))
+)
 def test_a_response_url_is_never_used_too_often(before: int, results: tuple[PostResult, ...]) -> None:
     """Whatever its posts come to, and whatever a worker that died had posted `before`."""
 
