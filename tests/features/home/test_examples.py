@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.features.home.store import HomeStore
 from bot.storage.questions import connection_pool
+from tests.driver import wait_for_rows
 from tests.end_to_end.test_examples import answered, keyless
 from tests.fakes.first_run import RecordedPauses
 
@@ -11,6 +12,7 @@ from tests.fakes.first_run import RecordedPauses
 async def test_an_example_is_listed_and_not_counted(database: str) -> None:
     async with keyless(database, pause=RecordedPauses()) as browser:
         await answered(browser, "/ask Why is the sky blue?", "sky")
+        await wait_for_rows(database, "SELECT state FROM questions", [("answered",)])
 
     async with connection_pool(database) as pool:
         async with pool.connection() as connection:
