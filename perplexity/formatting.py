@@ -71,14 +71,14 @@ _LONGEST_WORD = 40
 
 
 def closest_match(word: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that a misspelt word probably means; None if no choice is close to it.
+    """Return the choice that a misspelt word probably means; None if no choice is close to it, or it is one letter.
 
     A choice that begins with the word is preferred to the most similar choice.
     """
     names = {choice if word.startswith("--") else choice.removeprefix("--"): choice for choice in choices}
-    begun = [name for name in names if len(word.removeprefix("--")) > 1 and name.startswith(word)]
+    begun = [name for name in names if name.startswith(word)]
     near = begun or (get_close_matches(word, names, n=1, cutoff=0.65) if len(word) <= _LONGEST_WORD else [])
-    return names[near[0]] if near else None
+    return names[near[0]] if near and len(word.removeprefix("--")) > 1 else None
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
