@@ -340,7 +340,8 @@ class Installation:
             self.cancel_runs(runs)
         if row.state == UNINSTALLED and (deleted := await self.workspaces.delete_texts(row.identity)):
             log.warning("workspace.deleted", extra={"count": deleted})
-        self._finished = row.state
+        else:  # After a deletion it is not finished: what was locked is deleted the next time.
+            self._finished = row.state
 
 
 def closed_state(body: Mapping[str, Any]) -> str | None:

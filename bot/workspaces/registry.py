@@ -285,7 +285,8 @@ class Workspaces:
         await self.installations.delete_provider_keys(row.identity.id)
         if row.state == UNINSTALLED and (deleted := await self.store.delete_texts(row.identity)):
             log.warning("workspace.deleted", extra={"count": deleted})
-        self._cleaned[row.identity.id] = (row, self.clock())
+        else:  # After a deletion it is due again: what was locked is deleted the next time.
+            self._cleaned[row.identity.id] = (row, self.clock())
 
     async def _last_keys(self, identity: Identity) -> OwnKeys | None:
         """Return the keys of an installation that has ended, or else those of its organization."""

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
@@ -91,6 +92,18 @@ async def test_an_uninstalled_app_forgets_every_text(
         [],
     )
     await wait_for_rows(database, "SELECT state FROM workspaces", [("uninstalled",)])
+
+
+async def test_a_text_that_is_locked_while_the_others_are_deleted_is_deleted_soon(
+    harness: Driver, database: str
+) -> None:
+    await start_questions(harness)
+    async with await psycopg.AsyncConnection.connect(database) as other:
+        await other.execute("SELECT FROM questions WHERE state = 'answered' FOR UPDATE")
+        assert await send_event(harness.person, UNINSTALLED) == 200
+        await wait_for_rows(database, "SELECT state FROM questions", [("answered",)])
+
+    await wait_for_rows(database, "SELECT count(*) FROM questions", [(0,)], seconds=20)
 
 
 async def test_tokens_of_people_change_nothing(harness: Driver, database: str) -> None:
