@@ -81,6 +81,7 @@ pytestmark = pytest.mark.features(
     "feedback",
     "home",
     "limits",
+    "saving",
     "settings",
     "sharing",
 )
