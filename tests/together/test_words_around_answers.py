@@ -65,7 +65,7 @@ from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, 
 from tests.features.deepdive.test_rendering import report as deepdive_report
 from tests.features.digests.test_rendering import report as digest_report
 
-pytestmark = pytest.mark.features("checking", "deepdive", "digests", "feedback", "saving", "sharing")
+pytestmark = pytest.mark.features("ask_about", "checking", "deepdive", "digests", "feedback", "saving", "sharing")
 
 
 ID = UUID(int=1)
