@@ -42,7 +42,7 @@ lowest: $(VENV)/dev.stamp  ## the library's tests with the oldest packages that 
 beside: $(VENV)/dev.stamp  ## the examples of docs/tools.md beside each library that the tests do without; writes what it tried
 	$(BIN)/python -m tests.beside $(ARGS)
 
-rare: $(VENV)/dev.stamp  ## what `make test` leaves out: rare deaths of real processes, long measurements, most cases of what takes long
+rare: $(VENV)/dev.stamp  ## what `make test` leaves out: real processes that die in rare ways, long measurements, more cases of slow tests
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m rare $(ARGS)
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m hypothesis --hypothesis-profile=many $(ARGS)
 

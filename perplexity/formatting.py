@@ -71,7 +71,7 @@ _LONGEST_WORD = 40
 
 
 def closest_match(word: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that a misspelt word probably means; None if no choice is close to it, or it is one letter.
+    """Return the choice that a misspelt word probably means; None if none is close, or the word is one letter.
 
     A choice that begins with the word is preferred to the most similar choice.
     """

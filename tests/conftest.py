@@ -105,7 +105,7 @@ Begun last, they would keep one process waiting alone; begun first, others use t
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Have each process read a folder from another place on, so that it compiles what no other process has.
+    """Have each process begin a folder at another place, so that it compiles what no other process has compiled yet.
 
     `pytest_collection_modifyitems` decides what is run when.
     """

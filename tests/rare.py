@@ -1,4 +1,4 @@
-"""Which cases of a test that takes long are tried at each change; `make rare` tries the others, every night."""
+"""Which cases of a slow test are tried at each change; `make rare` tries the others, every night."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def one_in(every: int, cases: Iterable[Any], *, first: int = 0) -> list[Any]:
-    """Return cases for `pytest.mark.parametrize`: of `every` so many one stays, the others are marked as rare."""
+    """Return cases for `pytest.mark.parametrize`: one in `every` stays, from `first` on; the others are rare."""
     return [case if number % every == first else _rare(case) for number, case in enumerate(cases)]
 
 

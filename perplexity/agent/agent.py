@@ -236,7 +236,7 @@ async def _note_request(request: Request) -> None:
         await log.record(request.url.host, request.url.path, (await request.aread()).decode())
 
 
-_trusted = cache(create_ssl_context)  # to read the authorities takes 40 ms
+_default_tls_context = cache(create_ssl_context)  # reading the authorities takes 40 ms
 
 
 def _own_client(base_url: str, ca_bundle: str) -> AsyncClient:
@@ -244,7 +244,7 @@ def _own_client(base_url: str, ca_bundle: str) -> AsyncClient:
 
     The client keeps no idle connections, because pydantic-ai does not close a client that it is given.
     """
-    limits, tls = Limits(max_keepalive_connections=0), tls_context(ca_bundle) or _trusted()
+    limits, tls = Limits(max_keepalive_connections=0), tls_context(ca_bundle) or _default_tls_context()
     transport = AsyncHTTPTransport(verify=tls, proxy=proxy_for(base_url), limits=limits)
     return create_async_httpx2_client(transport=transport)
 

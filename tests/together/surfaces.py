@@ -495,7 +495,7 @@ every_third_or_all = pytest.mark.parametrize(
 
 
 def some_of(texts: Mapping[str, str], surface: str, step: int) -> dict[str, str]:
-    """Return every so-manieth text; the surfaces begin with different ones, so each text is on some of them."""
+    """Return one text in `step`; the surfaces begin with different texts, so that each text is on some of them."""
     return dict(islice(texts.items(), list(SURFACES).index(surface) % step, None, step))
 
 
