@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from bot.workspaces.registry import CACHE_SECONDS, CLEAN_UP_SECONDS, Workspaces
@@ -77,6 +78,18 @@ async def test_an_uninstalled_workspace_is_gone_and_the_others_stay(
         assert late.status == 403
     async with await app.person("T2").type_command("/ask more", trigger="more") as response:
         assert response.status == 200
+
+
+async def test_a_text_that_is_locked_while_the_others_are_deleted_is_deleted_soon(app: Installations) -> None:
+    await app.install("T1")
+    for number in (1, 2):
+        await use(app, app.person("T1"), f"l{number}")
+    async with await psycopg.AsyncConnection.connect(app.database) as other:
+        await other.execute("SELECT FROM questions ORDER BY received_at LIMIT 1 FOR UPDATE")
+        assert await send(app.person("T1"), UNINSTALLED) == 200
+        await app.wait_for_rows("SELECT count(*) FROM questions", [(1,)])
+
+    await app.wait_for_rows("SELECT count(*) FROM questions", [(0,)], seconds=20)
 
 
 async def test_a_revoked_token_is_deleted_and_its_digests_wait(app: Installations) -> None:
