@@ -522,12 +522,13 @@ class LiveAnswer:
         )
         had_sent, self.has_shown_text = self.has_shown_text, True
         if self.messages:
-            result = await self.shared.chat.update(
-                self.row.channel_id, self.messages[-1], escaping.sanitize_message(message)
-            )
-            arrived = has_arrived(result)
+            edited = escaping.sanitize_message(message)
+            arrived = has_arrived(await self.shared.chat.update(self.row.channel_id, self.messages[-1], edited))
         else:
-            arrived = await self.progress.update(message, milestone=once)
+            arrived = True
+            # If the question is stopped meanwhile, its reader may have seen the text, which is then kept.
+            with suppress(RequestCancelled):
+                arrived = await self.progress.update(message, milestone=once)
         if arrived is False:
             self.has_shown_text = had_sent
         return bool(arrived)

@@ -250,6 +250,32 @@ async def test_a_stop_keeps_what_was_said(harness: Driver, surface: str) -> None
     assert '"stop"' not in message.shown_text
 
 
+@pytest.mark.parametrize("surface", ["slash", "mention"])
+async def test_a_stop_while_slack_confirms_the_first_text_keeps_it(harness: Driver, surface: str) -> None:
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT), hang=True))
+    late = Fault(status=200, body='{"ok": true}', take_message=True, seconds=2.0)
+    if surface == "slash":
+        harness.slack.fail("response_url", late, late)  # one for the pages, one for the text
+        await harness.ask("/ask do heat pumps pay off?")
+    else:
+        harness.slack.fail("chat.update", late)
+        await harness.mention("do heat pumps pay off?", ts=TS)
+
+    def shown() -> list[str]:
+        posts = harness.slack.posts if surface == "slash" else harness.slack.thread("C1", TS)
+        return [markdown(post.payload) for post in posts]
+
+    await harness.slack.wait_until(lambda: any("**Yes" in text for text in shown()))
+    text = shown()[-1]
+    await harness.click_button("stop", await question_id(harness), token="stop")
+    await harness.settle()
+    await harness.wait_for_rows("SELECT count(*) FROM questions WHERE uncleared_since IS NOT NULL", [(0,)])
+
+    last = harness.slack.posts[-1] if surface == "slash" else harness.slack.thread("C1", TS)[-1]
+    assert "You stopped this answer" in last.shown_text
+    assert markdown(last.payload) == text
+
+
 @pytest.mark.parametrize("surface", ["im", "mention"])
 async def test_of_a_stopped_answer_what_was_shown_is_kept(harness: Driver, surface: str) -> None:
     text = " ".join(f"Pump {number} pays off.[1]" for number in range(300))
