@@ -1,7 +1,8 @@
 """Connections to the tests' databases that outlive the test, so that the next one need not open them.
 
 A new connection costs the server more than what most tests ask of it: its process has yet to read each table's
-description before it can plan the first query with it.
+description before it can plan the first query with it. What is prepared on a connection stays, as its plans are those
+of an app that has been running for a while.
 """
 
 from __future__ import annotations
@@ -15,16 +16,23 @@ from typing import Any
 
 import pytest
 from psycopg import AsyncConnection, Connection, generators
+from psycopg._connection_base import BaseConnection
+from psycopg._preparing import PrepareManager
 from psycopg.abc import PQGenConn
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import ConnStatus, ExecStatus, PGconn, TransactionStatus, abc
+
+FORGET = b"""
+    CLOSE ALL; RESET SESSION AUTHORIZATION; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all();
+    DISCARD TEMP; DISCARD SEQUENCES
+"""
+"""What `DISCARD ALL` does, but for the prepared statements. https://www.postgresql.org/docs/current/sql-discard.html"""
 
 
 class KeptConnections:
     """The unused connections of one process of the suite to the databases `names` of the server at `host`.
 
-    As `DISCARD ALL` leaves them, nothing of who used them before can be seen.
-    https://www.postgresql.org/docs/current/sql-discard.html
+    Of who used them before only the prepared statements are left, which psycopg knows in `_prepared`.
     """
 
     def __init__(self, host: bytes) -> None:
@@ -32,11 +40,13 @@ class KeptConnections:
         self.names: set[str] = set()
         self._unused: defaultdict[str, list[abc.PGconn]] = defaultdict(list)
         self._opened_with: dict[int, str] = {}
+        self._prepared: dict[int, PrepareManager] = {}
 
     @contextmanager
     def used(self) -> Iterator[None]:
         """Have psycopg take these before it opens new ones, and keep what is closed."""
         opens, closes, closes_later = generators.connect, Connection.close, AsyncConnection.close
+        begins = BaseConnection.__init__
 
         def connect(conninfo: str, **more: Any) -> PQGenConn[abc.PGconn]:
             if (unused := self._take(conninfo)) is not None:
@@ -44,6 +54,10 @@ class KeptConnections:
             made: abc.PGconn = yield from opens(conninfo, **more)
             self._opened_with[made.backend_pid] = conninfo
             return made
+
+        def begin(connection: BaseConnection[Any], used: abc.PGconn) -> None:
+            begins(connection, used)
+            connection._prepared = self._prepared.pop(used.backend_pid, connection._prepared)
 
         def close(connection: Connection[Any]) -> None:
             self._keep(connection)
@@ -55,6 +69,7 @@ class KeptConnections:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(generators, "connect", connect)
+            patch.setattr(BaseConnection, "__init__", begin)
             patch.setattr(Connection, "close", close)
             patch.setattr(AsyncConnection, "close", close_later)
             yield
@@ -92,11 +107,12 @@ class KeptConnections:
             and used.transaction_status == TransactionStatus.IDLE
             and used.host == self.host  # not a pooler
             and used.db.decode() in self.names
-            and used.exec_(b"DISCARD ALL").status == ExecStatus.COMMAND_OK
+            and used.exec_(FORGET).status == ExecStatus.COMMAND_OK
         ):
             while used.notifies():
                 pass
             self._unused[self._opened_with[used.backend_pid]].append(used)
+            self._prepared[used.backend_pid] = connection._prepared
             connection.pgconn = PGconn.connect_start(b"host=/")
             connection.pgconn.finish()
 
