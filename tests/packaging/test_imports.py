@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -28,7 +29,8 @@ ALONG = {"openai": "pydantic-ai-slim"}
 """What comes as an extra of another package, which names the versions."""
 
 
-OWNERS = packages_distributions()
+owners = cache(packages_distributions)
+"""Whose packages the modules are: to look for it takes a second."""
 
 
 def names(requirements: Iterable[str]) -> set[str]:
@@ -44,7 +46,7 @@ def imported(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules.add(node.module.partition(".")[0])
     foreign = modules - sys.stdlib_module_names - {"perplexity", "bot", "fake_slack"} - NOT_DECLARED
-    return {str(canonicalize_name(owner)) for module in foreign for owner in OWNERS.get(module, [module])}
+    return {str(canonicalize_name(owner)) for module in foreign for owner in owners().get(module, [module])}
 
 
 def package(name: str) -> set[str]:
