@@ -103,7 +103,7 @@ def test_without_the_embedded_server_the_fix_is_named(
 @pytest.mark.parametrize(
     ("output", "code", "said"),
     one_in(
-        2,
+        4,
         [
             (">&-", 1, "python -m bot manifest: the standard output is closed.\n"),
             (">/dev/full", 1, "No space left on device.\n"),

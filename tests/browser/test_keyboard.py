@@ -43,6 +43,7 @@ def press(page: Page, label: str) -> None:
     page.key(Keys.ENTER)
 
 
+@pytest.mark.rare
 def test_a_message_is_asked_about_and_a_shortcut_asks(browser: WebDriver, database: str) -> None:
     page = Page(browser=browser)
     with running(database, with_key=True) as app:

@@ -15,6 +15,7 @@ from fake_slack.workspace import USER_ID
 from tests.browser.conftest import served
 from tests.browser.page import Page
 from tests.fakes.playground_app import BOT_TOKEN, Site
+from tests.rare import one_in
 
 pytestmark = pytest.mark.browser
 
@@ -174,11 +175,14 @@ def test_shift_enter_starts_a_line_and_arrow_up_brings_back_the_last_one(page: P
 
 @pytest.mark.parametrize(
     ("line", "answer"),
-    [
-        ("hello there", "To ask something, mention @Web Answers or start with /search or /ask."),
-        ("/poem", "/poem is not a valid command. Try /search or /ask."),
-        ("/ask silent", "/ask failed with the error “dispatch_failed”"),
-    ],
+    one_in(
+        3,
+        [
+            ("hello there", "To ask something, mention @Web Answers or start with /search or /ask."),
+            ("/poem", "/poem is not a valid command. Try /search or /ask."),
+            ("/ask silent", "/ask failed with the error “dispatch_failed”"),
+        ],
+    ),
 )
 def test_a_message_that_the_app_refuses_is_reported_privately(page: Page, line: str, answer: str) -> None:
     page.send(line)
@@ -235,6 +239,7 @@ def test_a_restart_is_announced_and_the_shown_messages_stay_usable(browser: WebD
         assert page.wait_until_gone("Sorry, no search service answered")
 
 
+@pytest.mark.rare
 def test_a_restart_keeps_what_was_read_for_this_page_and_a_new_one(browser: WebDriver, tmp_path: Path) -> None:
     page, saved = Page(browser=browser), tmp_path / "playground.json"
     with served(saved=saved) as site:
@@ -281,7 +286,7 @@ def test_the_page_calls_only_its_own_server_and_logs_no_error(page: Page, site: 
     assert page.log("browser") == []
 
 
-@pytest.mark.parametrize(("look", "width"), [("dark", 1100), ("light", 420), ("dark", 420)])
+@pytest.mark.parametrize(("look", "width"), one_in(3, [("dark", 1100), ("light", 420), ("dark", 420)], first=2))
 def test_it_fits_dark_and_narrow_windows(page: Page, artifacts: Path, look: str, width: int) -> None:
     with page.emulate(look=look, width=width):
         page.send("/ask What is new?")

@@ -117,6 +117,7 @@ def test_the_stop_button_is_reached_by_keyboard_and_ends_the_stream(page: Page, 
     assert page.focused() == "messages"
 
 
+@pytest.mark.rare
 def test_a_message_that_is_edited_is_read_aloud_when_it_is_left_alone(page: Page, app: Streaming) -> None:
     ts = app.call("chat.postMessage", channel=GENERAL.id, text="Searching")["ts"]
     page.message_with("Searching")

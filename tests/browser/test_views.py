@@ -23,6 +23,7 @@ from tests.fakes.dialogs import QUOTE, DialogApp
 from tests.fakes.playground_app import BOT_TOKEN, Fields, Site
 from tests.fakes.views import modal as modal_of
 from tests.fakes.views import plain
+from tests.rare import one_in
 
 pytestmark = pytest.mark.browser
 
@@ -285,7 +286,7 @@ def test_a_restart_closes_the_modal_that_no_one_knows_any_more(browser: WebDrive
         assert page.message_with("I am back")
 
 
-@pytest.mark.parametrize(("look", "width"), [("light", 1100), ("dark", 1100), ("light", 360)])
+@pytest.mark.parametrize(("look", "width"), one_in(3, [("light", 1100), ("dark", 1100), ("light", 360)], first=2))
 def test_the_modal_and_the_home_are_readable_by_everyone(page: Page, artifacts: Path, look: str, width: int) -> None:
     def look_at(name: str) -> tuple[list[dict[str, Any]], list[str], tuple[int, int]]:
         page.browser.save_screenshot(str(artifacts / f"views-{name}-{look}-{width}.png"))

@@ -188,6 +188,7 @@ def _newest_answer(page: Page) -> str:
     return str(page.wait(lambda: page.messages()[-1]).find_element(By.CLASS_NAME, "body").text)
 
 
+@pytest.mark.rare
 def test_by_keyboard_a_stream_grows_is_followed_up_and_stopped(
     browser: WebDriver, database: str, artifacts: Path
 ) -> None:
@@ -277,6 +278,7 @@ def test_no_key_and_no_network__a_recorded_example_in_its_real_time_and_one_sent
         assert "Why is the sky blue?" not in page.buttons()
 
 
+@pytest.mark.rare
 def test_a_network_that_never_answers__what_is_missing_is_told_soon_after_the_others_gave_up(
     browser: WebDriver, database: str
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.fakes.faults import PERPLEXITY
 from tests.fakes.perplexity import FakePerplexity, Fault, sse, stream_reply
 from tests.fakes.slack import FakeSlack, Post
 from tests.fakes.slack import Fault as SlackFault
+from tests.rare import one_in
 from tests.spending import booked
 
 pytestmark = pytest.mark.trust(24)
@@ -120,8 +122,7 @@ def assert_broken_off(message: Post, *, why: str = "the answer broke off") -> No
     assert "Sorry" not in message.shown_text
 
 
-@pytest.mark.parametrize("surface", CHANNELS)
-@pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS.keys())
+@pytest.mark.parametrize(("broken", "surface"), one_in(3, product(BREAKS.values(), CHANNELS)))
 async def test_after_text_is_visible_nothing_is_asked_again(
     harness: Driver, second: FakeBrave, surface: str, broken: Break
 ) -> None:

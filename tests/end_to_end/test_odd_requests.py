@@ -19,6 +19,7 @@ from tests.fakes.attacks import ATTACKS
 from tests.fakes.half_sent import peers
 from tests.fakes.odd_requests import OddRequest, answer_to, drawn, harms_of_answer, statuses
 from tests.fakes.workspaces import Installations, many_workspaces
+from tests.rare import one_in
 
 DOORS = (
     b"/slack/events", b"/slack/install", b"/slack/oauth_redirect", b"/healthz", b"/readyz", b"/metrics",
@@ -63,7 +64,7 @@ def test_every_route_is_a_door() -> None:
     assert found - {"/{path:.*}"} == {door.decode() for door in DOORS} - {"/"}
 
 
-@pytest.mark.parametrize("path", DOORS)
+@pytest.mark.parametrize("path", one_in(3, DOORS))
 async def test_no_request_is_a_failure(app: Installations, caplog: pytest.LogCaptureFixture, path: bytes) -> None:
     requests = drawn(80)
     with caplog.at_level(logging.WARNING):

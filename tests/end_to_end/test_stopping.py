@@ -141,7 +141,7 @@ async def test_sigterm_at_any_moment_leaves_no_server_and_the_next_start_works(
 
 
 @pytest.mark.parametrize(
-    ("command", "number"), one_in(3, product(["run", "worker", "migrate"], [signal.SIGTERM, signal.SIGINT]))
+    ("command", "number"), one_in(6, product(["run", "worker", "migrate"], [signal.SIGTERM, signal.SIGINT]))
 )
 async def test_every_command_stops_cleanly(start: Starter, command: str, number: signal.Signals) -> None:
     slack = {} if command == "migrate" else {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_SIGNING_SECRET": SIGNING_SECRET}
@@ -179,6 +179,7 @@ def test_a_signal_that_arrives_when_the_command_is_done_changes_nothing(database
     assert "Migrated" in done.stdout
 
 
+@pytest.mark.rare
 async def test_a_second_signal_ends_it_at_once_and_its_server_too(
     start: Starter, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
 ) -> None:
@@ -254,6 +255,7 @@ async def embedded(
         assert await process.terminate() == 0
 
 
+@pytest.mark.rare
 async def test_a_killed_postmaster_is_started_again_and_open_questions_are_answered(
     embedded: Callable[[], Process],
     slack: FakeSlack,

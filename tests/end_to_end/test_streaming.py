@@ -20,6 +20,7 @@ from tests.driver import Driver, stop_button
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, end, whole_stream
 from tests.fakes.perplexity import stream_reply
 from tests.fakes.slack import Fault, refusal
+from tests.rare import one_in
 
 TS = "1795255200.000100"
 TEXT = (
@@ -185,11 +186,15 @@ FAULTS = {
 
 @pytest.mark.parametrize(
     ("method", "fault"),
-    [
-        *(("chat.startStream", name) for name in ("expired", "http-500", "lost-reply", "limited")),
-        *(("chat.appendStream", name) for name in FAULTS),
-        *(("chat.stopStream", name) for name in ("expired", "http-500", "lost-reply", "limited")),
-    ],
+    one_in(
+        2,
+        [
+            *(("chat.startStream", name) for name in ("expired", "http-500", "lost-reply", "limited")),
+            *(("chat.appendStream", name) for name in FAULTS),
+            *(("chat.stopStream", name) for name in ("expired", "http-500", "lost-reply", "limited")),
+        ],
+        first=1,
+    ),
 )
 async def test_whatever_a_call_is_answered_with_the_answer_is_there_once(
     harness: Driver, method: str, fault: str
@@ -357,16 +362,20 @@ BUSY = Fault(status=429, headers={"Retry-After": "1"})
 
 @pytest.mark.parametrize(
     "faults",
-    [
-        {"chat.appendStream": [DOWN], "chat.stopStream": [DOWN]},
-        {"chat.stopStream": [DOWN, DOWN]},
-        {"chat.stopStream": [BUSY, BUSY, BUSY]},
-        {"chat.delete": [DOWN]},
-        {"chat.delete": [BUSY]},
-        {"chat.appendStream": [Fault(status=200, seconds=7.0, serve_first=True)]},
-        {"chat.startStream": [Fault(status=200, seconds=8.0, serve_first=True)]},
-        {"chat.startStream": [Fault(status=0, serve_first=True)], "conversations.replies": [DOWN, BUSY]},
-    ],
+    one_in(
+        2,
+        [
+            {"chat.appendStream": [DOWN], "chat.stopStream": [DOWN]},
+            {"chat.stopStream": [DOWN, DOWN]},
+            {"chat.stopStream": [BUSY, BUSY, BUSY]},
+            {"chat.delete": [DOWN]},
+            {"chat.delete": [BUSY]},
+            {"chat.appendStream": [Fault(status=200, seconds=7.0, serve_first=True)]},
+            {"chat.startStream": [Fault(status=200, seconds=8.0, serve_first=True)]},
+            {"chat.startStream": [Fault(status=0, serve_first=True)], "conversations.replies": [DOWN, BUSY]},
+        ],
+        first=1,
+    ),
     ids=[
         "append-and-stop",
         "stop-twice",

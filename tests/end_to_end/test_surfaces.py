@@ -14,6 +14,7 @@ from tests.fakes.news_answers import text_reply
 from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.shown import texts_in
 from tests.fakes.slack import Fault, Post
+from tests.rare import one_in
 
 STORIES = "Chip plant opens in Dresden | 2026-11-20 | It opened on Friday. [1][2]"
 BROKEN = json_reply({"error": {"type": "x", "message": "no"}}, status=500)
@@ -175,8 +176,10 @@ MENTIONED = [
 ]
 
 
-@pytest.mark.parametrize("direct", [False, True])
-@pytest.mark.parametrize(("typed", "path", "sent"), MENTIONED)
+@pytest.mark.parametrize(
+    ("typed", "path", "sent", "direct"),
+    one_in(3, [(*mentioned, direct) for mentioned in MENTIONED for direct in (False, True)]),
+)
 async def test_a_message_that_begins_with_a_command_is_that_command_or_else_a_question(
     harness: Driver, typed: str, path: str, sent: dict[str, Any], direct: bool
 ) -> None:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.docs.pages import ROOT, blocks
 
 APP, TEST = (one.text for one in blocks() if one.page == "docs/fake-slack.md" and one.language == "python")
@@ -27,6 +29,7 @@ def test_an_app_of_thirty_lines_is_tested_in_ten(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stdout
 
 
+@pytest.mark.rare
 def test_a_mistake_fails_the_test_by_its_name_though_everything_was_shown(tmp_path: Path) -> None:
     mistaken = APP.replace("        ack()\n", "        time.sleep(4)\n        ack()\n").replace(
         "import os", "import os\nimport time"

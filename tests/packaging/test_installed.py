@@ -44,7 +44,7 @@ asyncio.run(main())
 @pytest.mark.parametrize(
     ("command", "begins"),
     one_in(
-        3,
+        7,
         [
             ("pplx --version", f"pplx {__version__}\n"),
             ("web-answers --version", f"web-answers {__version__}\n"),
@@ -112,6 +112,7 @@ def test_only_what_belongs_to_an_extra_cannot_be_imported_without_it(library: En
     assert "web-answers-for-slack[mcp]" in failed["perplexity.mcp_server"]
 
 
+@pytest.mark.rare
 def test_the_app_s_extra_is_all_that_it_needs_but_for_the_embedded_server(wheel: Path, tmp_path: Path) -> None:
     app = Environment.with_wheel(wheel, tmp_path, extras=["bot"])
     ended = app.run("python", "-c", IMPORT_ALL, "bot")

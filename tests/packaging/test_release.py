@@ -25,6 +25,7 @@ def test_a_changed_tree_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "clone" / "dist").exists()
 
 
+@pytest.mark.rare
 def test_it_is_the_same_in_another_folder_zone_and_environment(tmp_path: Path) -> None:
     """The bill of materials is left out: what makes it comes from the network."""
     first, second = (

@@ -41,6 +41,7 @@ from perplexity.wire.sse import Decoder
 from perplexity.x_posts.parsing import renumber_links, validate_response
 from perplexity.x_posts.types import GrokResponse
 from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes, some_or_all
+from tests.rare import one_in
 
 SOURCES = (Source(number=1, title="A", url="https://a.example/1"),)
 SHORT, LONG = 4_000, 64_000
@@ -284,7 +285,7 @@ LATEX = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["readable", "unfinished", "number_citations", "growing"])
+@pytest.mark.parametrize("name", one_in(4, ["readable", "unfinished", "number_citations", "growing"], first=3))
 def test_latex_is_read_in_linear_time(name: str) -> None:
     for shape in LATEX:
         assert_linear(READERS[name], shape)
@@ -333,7 +334,7 @@ def ranked(size: int) -> None:
     bm25_scores(" ".join(map(str, range(size))), [f"a {number}" for number in range(size)])
 
 
-@pytest.mark.parametrize("work", [sonar_stream, sonar_repeating, agent_stream, merged, newspaper, ranked])
+@pytest.mark.parametrize("work", one_in(3, [sonar_stream, sonar_repeating, agent_stream, merged, newspaper, ranked]))
 def test_many_small_things_take_time_in_proportion_to_their_number(work: Callable[[int], None]) -> None:
     assert_linear(lambda text: work(len(text)), Shape("", "x"), short=750, long=3_000)
 

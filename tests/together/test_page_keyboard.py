@@ -16,6 +16,7 @@ from tests.fakes.service import stream_reply
 pytestmark = [pytest.mark.browser, pytest.mark.features("feedback", "saving")]
 
 
+@pytest.mark.rare
 def test_an_answer_is_saved_asked_again_deepened_and_rated(browser: WebDriver, database: str) -> None:
     page = Page(browser=browser)
     with running(database, with_key=True) as app:

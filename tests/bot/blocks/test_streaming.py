@@ -184,7 +184,7 @@ def assert_final(streamed: StreamedText, shown: str, text: str) -> bool:
     return ending.is_correct
 
 
-@pytest.mark.parametrize("name", ORDINARY)
+@pytest.mark.parametrize("name", one_in(4, ORDINARY))
 def test_the_pieces_of_an_ordinary_answer_are_the_answer(name: str) -> None:
     text = ORDINARY[name]
     for step in (1, 7, 20):
@@ -205,7 +205,7 @@ def test_an_ordinary_answer_that_is_cut_anywhere_is_the_answer(name: str, step: 
     assert streamed.finish(answer(text)).is_correct
 
 
-@pytest.mark.parametrize("name", RED_TEAM)
+@pytest.mark.parametrize("name", one_in(3, RED_TEAM))
 def test_nothing_becomes_live_wherever_a_hostile_text_is_cut(name: str) -> None:
     text = RED_TEAM[name]
     seen: set[str] = set()
@@ -219,7 +219,7 @@ def test_nothing_becomes_live_wherever_a_hostile_text_is_cut(name: str) -> None:
         assert_harmless(now)
 
 
-@pytest.mark.parametrize("name", one_in(3, SCRAPS_IN_TEXT))
+@pytest.mark.parametrize("name", one_in(9, SCRAPS_IN_TEXT))
 def test_nothing_becomes_live_wherever_a_scrap_is_cut(name: str) -> None:
     text = SCRAPS_IN_TEXT[name]
     seen: set[str] = set()
@@ -305,7 +305,7 @@ def test_nothing_that_is_shown_of_a_thousand_answers_is_taken_back(text: str, st
     assert_nothing_is_taken_back(text, step, known_from)
 
 
-@pytest.mark.parametrize("name", one_in(3, ORDINARY))
+@pytest.mark.parametrize("name", one_in(6, ORDINARY))
 def test_the_first_sentences_end_with_one(name: str) -> None:
     text = ORDINARY[name]
     streamed = StreamedText()
@@ -526,7 +526,7 @@ def test_a_message_without_text_is_not_closed() -> None:
     assert take_all(streamed) == "- It costs less."
 
 
-@pytest.mark.parametrize("text", [*ORDINARY.values(), *RED_TEAM.values()], ids=[*ORDINARY, *RED_TEAM])
+@pytest.mark.parametrize("text", one_in(4, [*ORDINARY.values(), *RED_TEAM.values()]), ids=[*ORDINARY, *RED_TEAM])
 def test_messages_that_are_closed_after_every_piece_are_harmless_and_lose_nothing(text: str) -> None:
     streamed, messages = StreamedText(), []
     streamed.add_sources(SOURCES)
@@ -629,7 +629,7 @@ NOT_FINAL = ["`", "*", "[", "[a](", "|", "| a | b |\n", "\n", "<", "&", "\ud83d"
 """What no clause ends in, however often it is repeated."""
 
 
-@pytest.mark.parametrize("repeated", one_in(3, NOT_FINAL))
+@pytest.mark.parametrize("repeated", one_in(8, NOT_FINAL))
 def test_a_text_of_which_nothing_is_final_is_not_read_anew_with_every_delta(repeated: str) -> None:
     def read(text: str) -> None:
         streamed = StreamedText()
@@ -643,7 +643,7 @@ def test_a_text_of_which_nothing_is_final_is_not_read_anew_with_every_delta(repe
 @pytest.mark.parametrize(
     ("repeated", "delta"),
     one_in(
-        4,
+        8,
         product([*NOT_FINAL, "word ", "One. Two, three.\n\n", "  - a\n", "> a. b\n", "[1] a. "], [1, 4_096, 100_000]),
     ),
 )
@@ -654,7 +654,7 @@ def test_an_extreme_text_is_shown_to_its_end(repeated: str, delta: int) -> None:
     assert assert_final(streamed, shown[-1], text)
 
 
-@pytest.mark.parametrize("kind", one_in(4, [*KINDS, "sections"]))
+@pytest.mark.parametrize("kind", one_in(8, [*KINDS, "sections"]))
 def test_all_takes_together_take_time_in_proportion_to_the_answer(kind: str) -> None:
     def read(text: str) -> None:
         streamed = StreamedText()

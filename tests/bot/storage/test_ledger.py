@@ -38,6 +38,7 @@ from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import SPENDS_PAUSED, DatabaseRetry, Pool, QuestionStore, connection_pool
 from perplexity.errors import RequestCancelled
 from tests.fakes.rows import claim
+from tests.rare import one_in
 
 CENT = 10_000
 
@@ -207,8 +208,10 @@ async def test_a_ceiling_follows_what_calls_have_cost(pool: Pool) -> None:
     assert await ceiling_after(4 * CENT) == 5 * CENT
 
 
-@pytest.mark.parametrize("effort", CEILINGS)
-@pytest.mark.parametrize(("cost", "share"), [(0, 0.125), (900_000_000_000, 10.0)])
+@pytest.mark.parametrize(
+    ("cost", "share", "effort"),
+    one_in(3, [(*figures, effort) for figures in [(0, 0.125), (900_000_000_000, 10.0)] for effort in CEILINGS]),
+)
 async def test_odd_figures_close_no_budget_and_open_none(pool: Pool, effort: str, cost: int, share: float) -> None:
     ledger = Ledger(pool)
     odd = [await reserved(ledger, call(effort=effort, ceiling=CEILINGS[effort])) for _ in range(20)]

@@ -10,6 +10,7 @@ from bot.blocks.growing import render_answer_text
 from tests.fakes.live_answers import LiveWorkspace
 from tests.fakes.recordings import Recording, bursts, steady
 from tests.fakes.time import run_in_virtual_time
+from tests.rare import one_in
 
 LATEST = 0.25 + 1e-6
 """Seconds after the first clause, with two calls to Slack of 120 ms on the way at most."""
@@ -44,11 +45,12 @@ def since_asked(workspace: LiveWorkspace) -> float:
     return workspace.times("chat.startStream")[0] - workspace.times("chat.postMessage")[0]
 
 
-@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda recording: recording.name)
+@pytest.mark.parametrize("recording", one_in(3, RECORDINGS), ids=lambda recording: recording.name)
 def test_the_first_clause_is_shown_at_once(recording: Recording) -> None:
     assert run_in_virtual_time(first_text(recording)) - recording.first_clause <= LATEST
 
 
+@pytest.mark.rare
 def test_the_first_clause_is_shown_at_once_whatever_is_done_to_the_status() -> None:
     recordings = [steady("situation", per_second=80, begins=0.5 + number * 0.05) for number in range(80)]
 
@@ -58,6 +60,7 @@ def test_the_first_clause_is_shown_at_once_whatever_is_done_to_the_status() -> N
     assert max(delays) <= LATEST
 
 
+@pytest.mark.rare
 def test_text_is_shown_three_times_sooner_than_by_the_helper_of_the_sdk() -> None:
     ratios = []
     for recording in RECORDINGS:

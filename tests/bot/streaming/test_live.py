@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.benchmarks.answers import answer_text
 from tests.fakes.live_answers import EditedStatus, LiveWorkspace
 from tests.fakes.recordings import recorded, written
 from tests.fakes.time import run_in_virtual_time
+from tests.rare import one_in
 
 LONG = written(replace(recorded("answer"), text=answer_text(11_000)), per_second=200)
 """An answer of three messages."""
@@ -70,8 +72,9 @@ async def longest_step(text: str, delta: int) -> float:
     return longest
 
 
-@pytest.mark.parametrize("delta", [4_096, 1_000_000])
-@pytest.mark.parametrize("repeated", ["`", "[", "| a | b |\n", "word "])
+@pytest.mark.parametrize(
+    ("repeated", "delta"), one_in(3, product(["`", "[", "| a | b |\n", "word "], [4_096, 1_000_000]))
+)
 def test_the_event_loop_does_not_wait_for_a_long_text_to_be_read(repeated: str, delta: int) -> None:
     text = (repeated * 1_000_000)[:1_000_000]
 

@@ -120,7 +120,7 @@ TAKEN = Sent()
 
 
 @pytest.mark.parametrize(
-    ("before", "results"), one_in(4, product([0, 1, 2], product([TAKEN, BUSY, DOWN, RESET, REFUSED], repeat=3)))
+    ("before", "results"), one_in(8, product([0, 1, 2], product([TAKEN, BUSY, DOWN, RESET, REFUSED], repeat=3)))
 )
 def test_a_response_url_is_never_used_too_often(before: int, results: tuple[PostResult, ...]) -> None:
     """Whatever its posts come to, and whatever a worker that died had posted `before`."""

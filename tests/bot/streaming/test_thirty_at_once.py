@@ -92,7 +92,7 @@ def assert_whole(workspace: LiveWorkspace, question: QuestionRow, recording: Rec
         pytest.param("im", SAME, 0.0, id="at-once"),
         pytest.param("im", MIXED, 0.0, id="mixed", marks=pytest.mark.rare),
         pytest.param("im", MIXED, 0.3, id="one-by-one", marks=pytest.mark.rare),
-        pytest.param("im", SAME, 2.0, id="for-a-minute"),
+        pytest.param("im", SAME, 2.0, id="for-a-minute", marks=pytest.mark.rare),
         pytest.param("im", SEARCHED_FOR_LONG, 0.0, id="after-long-searches", marks=pytest.mark.rare),
         pytest.param("mention", MIXED, 0.3, id="in-channels", marks=pytest.mark.rare),
         pytest.param("mention", SEARCHED_FOR_LONG, 0.0, id="in-channels-after-long-searches"),

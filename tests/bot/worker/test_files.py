@@ -22,6 +22,7 @@ from tests.fakes.openrouter import KEY, FakeOpenRouter
 from tests.fakes.perplexity import json_reply
 from tests.fakes.slack import Fault
 from tests.fakes.workspaces import many_workspaces
+from tests.rare import one_in
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"image"
 PDF = b"%PDF-1.7 pages"
@@ -304,7 +305,7 @@ async def test_questions_wait_for_the_memory_of_files() -> None:
     assert memory.left == MAX_BYTES
 
 
-@pytest.mark.parametrize("fault", [None, Fault(status=401)])
+@pytest.mark.parametrize("fault", one_in(2, [None, Fault(status=401)]))
 async def test_memory_is_given_back_after_each_question(harness: Driver, fault: Fault | None) -> None:
     """More questions than fit at once are answered one after the other."""
     await harness.execute(ALLOWED)

@@ -26,6 +26,7 @@ from bot.storage.questions import IDLE_SECONDS, DatabaseRetry, Pool, QuestionSto
 from bot.worker.queue import POLL_SECONDS, TAKEN_AT_ONCE, Heartbeats, JobQueue, RequeueOnShutdown, RetryingJobManager
 from tests.fakes.databases import FlakyPool
 from tests.fakes.rows import claim
+from tests.rare import one_in
 
 CONNECTIONS = 3
 
@@ -35,7 +36,7 @@ async def _nothing(question: UUID, job: int | None) -> bool:
     return False
 
 
-@pytest.mark.parametrize("ticks", range(16))
+@pytest.mark.parametrize("ticks", one_in(4, range(16)))
 async def test_stopped_while_it_is_handed_a_connection__the_worker_ends(database: str, ticks: int) -> None:
     async with connection_pool(database, size=CONNECTIONS) as pool:
         jobs = JobQueue(pool)

@@ -36,6 +36,7 @@ from tests.fakes.commands import NO_ADMINS, NO_FILES, NO_PROGRESS, services
 from tests.fakes.listeners import returning
 from tests.fakes.provider import FakeProvider
 from tests.fakes.rows import claim
+from tests.rare import one_in
 
 
 class AdmitEveryone:
@@ -395,7 +396,7 @@ STEPS = [
 """What is done between the claim of a question and its end."""
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", one_in(2, STEPS))
 async def test_whatever_step_breaks_the_asker_is_told_and_the_question_ends(harness: WorkerHarness, step: str) -> None:
     question = await harness.receive("--public why", surface="click")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from itertools import product
 from time import monotonic
 from typing import Any
 from uuid import uuid4
@@ -18,6 +19,7 @@ from tests.fakes.person import BOT_USER, Person
 from tests.fakes.ports import free_port
 from tests.fakes.slack import Fault
 from tests.fakes.workspaces import Installations, many_workspaces
+from tests.rare import one_in
 
 pytestmark = pytest.mark.trust(7)
 
@@ -179,8 +181,11 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize("sent", ENDS, ids=str)
-@pytest.mark.parametrize("events", [[UNINSTALLED], [REVOKED, UNINSTALLED], [UNINSTALLED, REVOKED]], ids=str)
+@pytest.mark.parametrize(
+    ("events", "sent"),
+    one_in(5, product([[UNINSTALLED], [REVOKED, UNINSTALLED], [UNINSTALLED, REVOKED]], ENDS)),
+    ids=str,
+)
 async def test_an_organization_that_uninstalls_the_app_is_gone_however_slack_names_it(
     app: Installations, sent: dict[str, Any], events: list[dict[str, Any]]
 ) -> None:

@@ -208,6 +208,7 @@ async def test_keys_change_while_the_app_serves(app: Installations) -> None:
         assert len(await unreadable(reading, RING)) == 3 * BATCH + 4
 
 
+@pytest.mark.rare
 async def test_keys_change_while_every_request_reads_its_token_and_its_keys(database: str) -> None:
     """As the guide says: every process has both keys before the rotation. No cache hides a row that cannot be read."""
     async with many_workspaces(

@@ -24,6 +24,7 @@ def open_home(page: Page) -> WebElement:
     return page.browser.find_element(By.ID, "home")
 
 
+@pytest.mark.rare
 def test_the_home_s_menus(browser: WebDriver, database: str) -> None:
     page = Page(browser=browser)
     with running(database, with_key=True) as app:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +23,7 @@ from bot.storage.questions import connection_pool
 from bot.worker.runner import ALLOWED_UNKNOWN, NOT_ALLOWED_HERE
 from tests.driver import Driver
 from tests.fakes.slack import Fault
+from tests.rare import one_in
 
 NO_SCOPE = Fault(status=200, body='{"ok": false, "error": "missing_scope"}')
 
@@ -283,9 +285,13 @@ class TestFollowUps:
     def settings(self, settings: Settings, app_answers: str) -> Settings:
         return settings.model_copy(update={"follow_ups": app_answers})
 
-    @pytest.mark.parametrize("person", ["reset", "follow-ups off"])
-    @pytest.mark.parametrize("channel", ["reset", "follow-ups on", "follow-ups off"])
-    @pytest.mark.parametrize("app_answers", ["always", "mention"])
+    @pytest.mark.parametrize(
+        ("app_answers", "channel", "person"),
+        one_in(
+            5,
+            product(["always", "mention"], ["reset", "follow-ups on", "follow-ups off"], ["reset", "follow-ups off"]),
+        ),
+    )
     async def test_table(self, harness: Driver, app_answers: str, channel: str, person: str) -> None:
         by_channel = {"reset": app_answers == "always"}.get(channel, channel.endswith("on"))
         expected = by_channel and person == "reset"

@@ -14,6 +14,7 @@ from bot.worker.runner import ALLOWED_UNKNOWN, NOT_ALLOWED_HERE
 from tests.driver import Driver
 from tests.end_to_end.test_outsiders import GUESTS
 from tests.fakes.slack import refusal
+from tests.rare import one_in
 
 ALLOW = "/pplx settings workspace allow a.example"
 
@@ -27,7 +28,7 @@ async def test_a_member_of_the_group_is_an_admin__and_no_other_member(harness: D
     assert "Saved." in json.dumps(await harness.as_user("U8").answered(ALLOW))
 
 
-@pytest.mark.parametrize("kind", GUESTS)
+@pytest.mark.parametrize("kind", one_in(4, GUESTS))
 async def test_a_guest_in_the_group_is_none(harness: Driver, kind: str) -> None:
     harness.slack.workspace.groups = {"S9": ["U7"]}
     harness.slack.workspace.profiles["U7"] = dict(GUESTS[kind])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ from tests.allowed import ADMIN, SETTINGS, STYLE, SURFACES, answered_command, as
 from tests.driver import Driver
 from tests.end_to_end.test_outsiders import GUESTS
 from tests.fakes.all_services import Services, services
+from tests.rare import one_in
 
 __all__ = ["services"]
 
@@ -27,8 +29,7 @@ def settings(settings: Settings, services: Services) -> Settings:
     return with_follow_ups(settings, services)
 
 
-@pytest.mark.parametrize("surface", SURFACES)
-@pytest.mark.parametrize("row", SETTINGS)
+@pytest.mark.parametrize(("row", "surface"), one_in(4, product(SETTINGS, SURFACES)))
 async def test_setting_by_surface(harness: Driver, services: Services, row: str, surface: str) -> None:
     cell = await assert_holds(harness, services, SETTINGS[row], surface)
 
@@ -43,7 +44,7 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize("kind", one_in(3, OTHERS))
 async def test_no_one_else_sets_or_sees_what_a_workspace_allows(harness: Driver, kind: str) -> None:
     harness.slack.workspace.profiles["U7"] = dict(OTHERS[kind])
     other = replace(harness, person=replace(harness.person, user="U7"))

@@ -41,6 +41,7 @@ def test_an_answer_is_shared(browser: WebDriver, database: str, shot: Callable[[
         assert len(app.perplexity.requests) == asked
 
 
+@pytest.mark.rare
 def test_an_answer_is_shared_from_its_preview_by_keyboard(browser: WebDriver, database: str, artifacts: Path) -> None:
     text = (
         "## Costs\n\nA heat pump costs **less** to run. [1]\n\n"

@@ -6,6 +6,8 @@ import re
 import time
 from collections.abc import Callable
 
+import pytest
+
 from perplexity.citations import number_citations
 from perplexity.figures import check_figures
 from perplexity.types import Source
@@ -31,6 +33,7 @@ def best(work: Callable[[], object]) -> float:
     return min(times)
 
 
+@pytest.mark.rare
 def test_an_answer_of_4_kb_with_ten_excerpts_of_2_kb_is_checked_in_some_passes() -> None:
     sources = tuple(
         Source(number=n, title="", url=f"https://a.example/{n}", snippet=((FACT.format(n=n) + FILLER) * 9)[:2_048])

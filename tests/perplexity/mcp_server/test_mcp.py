@@ -26,6 +26,7 @@ from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, str
 from tests.fakes.ports import free_port
 from tests.fakes.provider import FakeProvider
 from tests.perplexity.mcp_server.connecting import WAYS, connected, listening
+from tests.rare import one_in
 
 ASKED = {"messages": [{"role": "user", "content": "why"}]}
 QUERY = {"query": "python"}
@@ -36,7 +37,7 @@ ANSWER = (
 RUN = "resp_00000000-0000-4000-8000-000000000001"
 BEGUN = sse({"type": "response.created", "response": {"id": RUN}})
 
-over_every_way = pytest.mark.parametrize(("transport", "mode"), WAYS)
+over_every_way = pytest.mark.parametrize(("transport", "mode"), one_in(3, WAYS))
 
 
 @pytest.fixture
@@ -225,8 +226,10 @@ async def test_parameters_reach_the_service(fake: FakePerplexity) -> None:
     assert [item["content"] for item in ask["input"]] == ["why", "so", "really"]
 
 
-@over_every_way
-@pytest.mark.parametrize(("tool", "run"), [("perplexity_ask", RUN), ("perplexity_research", "resp_1")])
+@pytest.mark.parametrize(
+    ("transport", "mode", "tool", "run"),
+    one_in(3, [(*way, *call) for way in WAYS for call in [("perplexity_ask", RUN), ("perplexity_research", "resp_1")]]),
+)
 async def test_a_call_that_is_cancelled_cancels_its_run(
     transport: str, mode: str, tool: str, run: str, fake: FakePerplexity
 ) -> None:

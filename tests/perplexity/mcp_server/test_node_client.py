@@ -21,6 +21,7 @@ from tests.fakes.command import COMMAND, environment
 from tests.fakes.forks import ROOT
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.perplexity.mcp_server.connecting import listening
+from tests.rare import one_in
 
 CLIENT = Path(__file__).with_name("client.mjs")
 _FINDS = "import.meta.resolve('@modelcontextprotocol/sdk/client/index.js')"
@@ -38,7 +39,7 @@ def _is_installed() -> bool:
 pytestmark = pytest.mark.skipif(not _is_installed(), reason="@modelcontextprotocol/sdk is not installed")
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("transport", one_in(2, ["stdio", "http"]))
 async def test_it_lists_and_calls_each_tool(transport: str) -> None:
     async with FakePerplexity() as fake:
         settings = {"PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": fake.base_url}
