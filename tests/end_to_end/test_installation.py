@@ -98,6 +98,7 @@ async def test_a_text_that_is_locked_while_the_others_are_deleted_is_deleted_soo
     harness: Driver, database: str
 ) -> None:
     await start_questions(harness)
+    await wait_for_rows(database, "SELECT count(*) FROM questions WHERE run_id IS NOT NULL", [(1,)])
     async with await psycopg.AsyncConnection.connect(database) as other:
         await other.execute("SELECT FROM questions WHERE state = 'answered' FOR UPDATE")
         assert await send_event(harness.person, UNINSTALLED) == 200
