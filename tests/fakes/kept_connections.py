@@ -20,7 +20,7 @@ from psycopg._connection_base import BaseConnection
 from psycopg._preparing import PrepareManager
 from psycopg.abc import PQGenConn
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import ConnStatus, ExecStatus, PGconn, TransactionStatus, abc
+from psycopg.pq import ConnStatus, ExecStatus, PGconn, PipelineStatus, TransactionStatus, abc
 
 FORGET = b"""
     CLOSE ALL; RESET SESSION AUTHORIZATION; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all();
@@ -105,6 +105,7 @@ class KeptConnections:
         if (
             used.status == ConnStatus.OK
             and used.transaction_status == TransactionStatus.IDLE
+            and used.pipeline_status == PipelineStatus.OFF  # a cancellation as it begins leaves it on
             and used.host == self.host  # not a pooler
             and used.db.decode() in self.names
             and used.exec_(FORGET).status == ExecStatus.COMMAND_OK
