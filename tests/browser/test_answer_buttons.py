@@ -89,7 +89,7 @@ def test_what_was_written_of_an_answer_stays(browser: WebDriver, database: str, 
     page = Page(browser=browser)
 
     def shot(name: str) -> None:
-        for look, width in (("light", 1100), ("dark", 375)):
+        for look, width in (("light", 1100), ("dark", 1100), ("light", 375), ("dark", 375)):
             with page.emulate(look=look, width=width, height=480):
                 saved_without_faults(browser, artifacts / f"app-{name}-{look}-{width}.png")
                 assert page.sideways() == []

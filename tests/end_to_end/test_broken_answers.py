@@ -122,7 +122,11 @@ def assert_broken_off(message: Post, *, why: str = "the answer broke off") -> No
     assert "Sorry" not in message.shown_text
 
 
-@pytest.mark.parametrize(("broken", "surface"), one_in(3, product(BREAKS.values(), CHANNELS)))
+@pytest.mark.parametrize(
+    ("broken", "surface"),
+    one_in(3, product(BREAKS.values(), CHANNELS)),
+    ids=map("-".join, product(BREAKS, CHANNELS)),
+)
 async def test_after_text_is_visible_nothing_is_asked_again(
     harness: Driver, second: FakeBrave, surface: str, broken: Break
 ) -> None:

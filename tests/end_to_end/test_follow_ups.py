@@ -80,6 +80,7 @@ async def test_a_mention_that_slack_reports_as_a_message_too_is_answered_once(ha
             {"text": "<@U2> what do you think?"},
             {"channel_type": "mpim"},
         ],
+        first=1,
     ),
     ids=str,
 )

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.driver import Driver, asked_in
-from tests.rare import one_in
 
 pytestmark = pytest.mark.trust(22)
 
@@ -17,20 +16,17 @@ TS = "1795255200.000100"
 
 @pytest.mark.parametrize(
     "event",
-    one_in(
-        3,
-        [
-            {"bot_id": "B2"},
-            {"bot_profile": {"id": "B2"}, "bot_id": "B2"},
-            {"user": "U0APP"},
-            {"user": "USLACKBOT"},
-            {"subtype": "bot_message"},
-            {"subtype": "message_changed", "message": {"text": "<@U0APP> why", "user": "U1", "bot_id": "B2"}},
-            {"subtype": "channel_join"},
-            {"edited": {"user": "U1", "ts": TS}},
-            {"hidden": True},
-        ],
-    ),
+    [
+        {"bot_id": "B2"},
+        {"bot_profile": {"id": "B2"}, "bot_id": "B2"},
+        {"user": "U0APP"},
+        {"user": "USLACKBOT"},
+        {"subtype": "bot_message"},
+        {"subtype": "message_changed", "message": {"text": "<@U0APP> why", "user": "U1", "bot_id": "B2"}},
+        {"subtype": "channel_join"},
+        {"edited": {"user": "U1", "ts": TS}},
+        {"hidden": True},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("kind", ["app_mention", "message"])

@@ -140,6 +140,7 @@ async def test_both_events_of_one_mention__however_often__are_one_answer(harness
             {"channel_type": "channel", "text": "about <@U2>"},
             {"ts": ""},
         ],
+        first=2,
     ),
 )
 async def test_edits_bots_and_the_app_itself_are_never_answered(harness: Driver, event: dict[str, Any]) -> None:

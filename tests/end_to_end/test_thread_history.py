@@ -14,7 +14,6 @@ from bot.slack.scopes import CHANNEL_HISTORY
 from bot.slack.threads import CAPPED_SIZE
 from tests.driver import Driver, asked_in
 from tests.fakes.slack import FakeSlack, Fault
-from tests.rare import one_in
 
 ROOT, ASKED, LATER = "1795255200.000000", "1795255290.000100", "1795255400.000100"
 
@@ -94,17 +93,14 @@ async def test_questions_and_answers_are_not_repeated(harness: Driver) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "profile"),
-    one_in(
-        3,
-        [
-            ({"user_team": "T2"}, {}),
-            ({"source_team": "T2"}, {}),
-            ({"team": "T2"}, {}),
-            ({}, {"is_stranger": True}),
-            ({}, {"is_restricted": True}),
-            ({}, {"team_id": "T2"}),
-        ],
-    ),
+    [
+        ({"user_team": "T2"}, {}),
+        ({"source_team": "T2"}, {}),
+        ({"team": "T2"}, {}),
+        ({}, {"is_stranger": True}),
+        ({}, {"is_restricted": True}),
+        ({}, {"team_id": "T2"}),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("external", [True, False])

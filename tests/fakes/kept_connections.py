@@ -40,7 +40,7 @@ class KeptConnections:
         self.names: set[str] = set()
         self._unused: defaultdict[str, list[abc.PGconn]] = defaultdict(list)
         self._opened_with: dict[int, str] = {}
-        self._prepared: dict[int, PrepareManager] = {}
+        self._prepared: dict[abc.PGconn, PrepareManager] = {}
 
     @contextmanager
     def used(self) -> Iterator[None]:
@@ -57,7 +57,7 @@ class KeptConnections:
 
         def begin(connection: BaseConnection[Any], used: abc.PGconn) -> None:
             begins(connection, used)
-            connection._prepared = self._prepared.pop(used.backend_pid, connection._prepared)
+            connection._prepared = self._prepared.pop(used, connection._prepared)
 
         def close(connection: Connection[Any]) -> None:
             self._keep(connection)
@@ -83,6 +83,7 @@ class KeptConnections:
         self.names.discard(_name(address))
         for conninfo in self._leading_to(address):
             for connection in self._unused.pop(conninfo):
+                del self._prepared[connection]
                 connection.finish()
 
     def _leading_to(self, address: str) -> list[str]:
@@ -96,6 +97,7 @@ class KeptConnections:
             connection = unused.pop()
             if _is_silent(connection):
                 return connection
+            del self._prepared[connection]
             connection.finish()
         return None
 
@@ -113,7 +115,7 @@ class KeptConnections:
             while used.notifies():
                 pass
             self._unused[self._opened_with[used.backend_pid]].append(used)
-            self._prepared[used.backend_pid] = connection._prepared
+            self._prepared[used] = connection._prepared
             connection.pgconn = PGconn.connect_start(b"host=/")
             connection.pgconn.finish()
 

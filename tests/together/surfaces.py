@@ -488,7 +488,7 @@ class LinkedPage:
         yield harms_of_markdown(file.content, safe, bare_hosts=False)
 
 
-some_or_all = pytest.mark.parametrize(
+every_ninth_or_all = pytest.mark.parametrize(
     "step", [pytest.param(9, id="every ninth"), pytest.param(1, id="all", marks=pytest.mark.rare)]
 )
 """Has a test fill a surface with every ninth of its texts, and in `make rare` with all."""

@@ -10,7 +10,7 @@ from bot.model.message import OutgoingMessage
 from tests.fakes.attacks import ATTACKS, attacks
 from tests.fakes.hostile_text import wild
 from tests.fakes.judge import harms_of_message
-from tests.together.surfaces import SURFACES, judged, some_of, some_or_all, streams
+from tests.together.surfaces import SURFACES, every_ninth_or_all, judged, some_of, streams
 
 pytestmark = [
     pytest.mark.trust(13),
@@ -28,7 +28,7 @@ def test_the_corpus_is_large_and_has_no_duplicates() -> None:
     assert len(attacks("order")) >= 100
 
 
-@some_or_all
+@every_ninth_or_all
 @pytest.mark.parametrize("name", SURFACES)
 def test_no_text_calls_anyone(name: str, step: int) -> None:
     assert judged(SURFACES[name], some_of(CALLS, name, step)) == {}

@@ -6,7 +6,7 @@ import pytest
 
 from perplexity.urls import safe_url
 from tests.fakes.attacks import TARGETS, attacks
-from tests.together.surfaces import SURFACES, LinkedPage, judged, some_of, some_or_all
+from tests.together.surfaces import SURFACES, LinkedPage, every_ninth_or_all, judged, some_of
 
 pytestmark = [
     pytest.mark.trust(14),
@@ -24,7 +24,7 @@ NEVER_LINKED = (
 )  # fmt: skip
 
 
-@some_or_all
+@every_ninth_or_all
 @pytest.mark.parametrize("name", SURFACES)
 def test_no_text_makes_a_link_or_a_picture(name: str, step: int) -> None:
     assert judged(SURFACES[name], some_of(LINKS, name, step)) == {}

@@ -38,6 +38,7 @@ RUN = "resp_00000000-0000-4000-8000-000000000001"
 BEGUN = sse({"type": "response.created", "response": {"id": RUN}})
 
 over_every_way = pytest.mark.parametrize(("transport", "mode"), one_in(3, WAYS))
+"""Two of the ways at each change, with each transport and each form once; `make rare` tries the others."""
 
 
 @pytest.fixture
